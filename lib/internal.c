@@ -36,48 +36,29 @@ void closep(int *fdp)
 /* Cuts too long a text in the middle, where a long value is: name and reason are at its ends. */
 static void put_text(char *text, size_t size, const char *format, va_list arguments)
 {
-    const size_t head = size / 2;
-    char *whole = NULL;
-    va_list again;
-    int n;
+    char whole[PATH_MAX + 256];
+    size_t head = size / 2, n;
 
-    va_copy(again, arguments);
-    n = vsnprintf(text, size, format, arguments);
-    if (n >= (int)size)
-        whole = malloc((size_t)n + 1);
-    if (whole) {
-        vsnprintf(whole, (size_t)n + 1, format, again);
-        snprintf(text + head, size - head, "...%s", whole + n + 1 - (size - head - 3));
-    }
-    va_end(again);
-    free(whole);
-}
-
-void error_set(struct riptide_error *error, const char *format, ...)
-{
-    va_list arguments;
-
-    if (!error)
-        return;
-    va_start(arguments, format);
-    put_text(error->text, sizeof(error->text), format, arguments);
-    va_end(arguments);
-    error->field = NULL;
-    error->index = -1;
+    vsnprintf(whole, sizeof(whole), format, arguments);
+    n = strlen(whole);
+    if (n < size)
+        memcpy(text, whole, n + 1);
+    else
+        snprintf(text, size, "%.*s...%s", (int)head, whole, whole + n + 4 - (size - head));
 }
 
 int error_set_element(struct riptide_error *error, const char *field, size_t i, const char *format,
                       ...)
 {
     va_list arguments;
-    int n;
+    int n = 0;
 
     if (!error)
         return -EINVAL;
     /* No field's name fills the text. */
-    if (i == SIZE_MAX)
+    if (field && i == SIZE_MAX)
         n = snprintf(error->text, sizeof(error->text), "%s: ", field);
-    else
+    else if (field)
         n = snprintf(error->text, sizeof(error->text), "%.*s[%zu]: ", (int)strcspn(field, "["),
                      field, i);
     va_start(arguments, format);
@@ -132,6 +113,7 @@ int config_copy(void *to, size_t bytes, const char *name, const char *field, con
         return -E2BIG;
     }
     memcpy(to, from, bytes);
+    memcpy(to, &bytes, sizeof(bytes));
     return 0;
 }
 

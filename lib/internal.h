@@ -46,19 +46,16 @@ void freep(void *pointerp);
 /* Closes the fd and sets it to -1; -1 is no fd. Also for CLEANUP. */
 void closep(int *fdp);
 
-/* Writes the line unless `error` is NULL. */
-__attribute__((format(printf, 2, 3))) void error_set(struct riptide_error *error,
-                                                     const char *format, ...);
-
 /*
- * Likewise for a field of a configuration or a hint, named as in struct riptide_error; the line
- * begins with its name, where [] at the end is replaced by the index i of the element; SIZE_MAX:
- * not an element. Returns -EINVAL.
+ * Writes the line unless `error` is NULL. It begins with the name of a field of a configuration or
+ * a hint, as in struct riptide_error, where [] at the end is replaced by the index i of the
+ * element; SIZE_MAX: not an element; field NULL: of no field. Returns -EINVAL.
  */
 __attribute__((format(printf, 4, 5))) int error_set_element(struct riptide_error *error,
                                                             const char *field, size_t i,
                                                             const char *format, ...);
 #define error_set_field(error, field, ...) error_set_element(error, field, SIZE_MAX, __VA_ARGS__)
+#define error_set(error, ...)              error_set_element(error, NULL, SIZE_MAX, __VA_ARGS__)
 
 /* Writes the text of the error `r` if there is no line yet. Returns r. */
 int error_fill(struct riptide_error *error, int r);
@@ -82,9 +79,9 @@ bool is_forked(pid_t pid, struct riptide_error *error);
 
 /*
  * Copies a struct riptide_NAME_config, which begins with its size, unless NULL, over `to` with the
- * defaults. A longer one (newer caller) is refused if it sets an unknown field: nonzero bytes after
- * the known ones. A shorter one is no configuration until a release has had that size. `field` is
- * its `size`, as errors name it. Errors: -EINVAL, -E2BIG.
+ * defaults, with its own size. A longer one (newer caller) is refused if it sets an unknown field:
+ * nonzero bytes after the known ones. A shorter one is no configuration until a release has had
+ * that size. `field` is its `size`, as errors name it. Errors: -EINVAL, -E2BIG.
  */
 int config_copy(void *to, size_t bytes, const char *name, const char *field, const void *from,
                 struct riptide_error *error);

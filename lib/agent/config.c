@@ -80,8 +80,5 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
                         given->applier, error);
     if (r < 0)
         return r;
-    stages->observer.size = sizeof(stages->observer);
-    stages->estimator.size = sizeof(stages->estimator);
-    stages->applier.size = sizeof(stages->applier);
     return stages_join(stages, error);
 }

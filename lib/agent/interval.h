@@ -32,36 +32,26 @@ static inline void interval_init(struct interval *interval, uint64_t configured_
     };
 }
 
-static inline uint64_t interval_clamp(const struct interval *interval, double ns)
-{
-    if (ns <= (double)interval->min_ns)
-        return interval->min_ns;
-    return ns >= (double)interval->max_ns ? interval->max_ns : (uint64_t)ns;
-}
-
 /*
  * A dump has taken this processor time. An incomplete one would have taken more, so it shrinks
- * nothing.
- *
- * The mean decides, since some kernels count processor time in ticks of 10 ms: a dump of 0.1 ms
- * costs 0 or a hundred times its time. The interval stretches to a quarter beyond the needed one,
- * so that a little more does not stretch it again. It shrinks if less than three quarters would
- * suffice, by at most a quarter at a time, as a single cheap dump is no reason.
+ * nothing. The mean decides, since some kernels count processor time in ticks of 10 ms: a dump of
+ * 0.1 ms costs 0 or a hundred times its time.
  */
 static inline void interval_update(struct interval *interval, uint64_t cost_ns, bool is_complete)
 {
-    double current_ns = (double)interval->current_ns, needed_ns, wanted_ns;
+    double wanted_ns;
 
     if (is_complete || cost_ns > interval->mean_ns)
         interval->mean_ns += cost_ns / INTERVAL_MEMORY - interval->mean_ns / INTERVAL_MEMORY;
     if (interval->max_share <= 0)
         return;
-    needed_ns = (double)interval->mean_ns / interval->max_share;
-    wanted_ns = 1.25 * needed_ns;
-    if (needed_ns > current_ns)
-        interval->current_ns = interval_clamp(interval, wanted_ns);
-    else if (is_complete && wanted_ns < 0.75 * current_ns)
-        interval->current_ns = interval_clamp(interval, 0.75 * current_ns);
+    wanted_ns = (double)interval->mean_ns / interval->max_share;
+    if (wanted_ns <= (double)interval->min_ns)
+        interval->current_ns = interval->min_ns;
+    else if (wanted_ns >= (double)interval->max_ns)
+        interval->current_ns = interval->max_ns;
+    else
+        interval->current_ns = (uint64_t)wanted_ns;
 }
 
 #endif
