@@ -159,7 +159,12 @@ struct riptide_wanted {
     bool may_lower; /* below the initcwnd of the base route, as after losses. Else it gets no route
                        at or below that (RIPTIDE_ROUTE_LEFT_ALONE), and no new one a step above */
     uint32_t initcwnd;   /* 0 withdraws */
-    uint32_t cwnd_max;   /* no window is larger, but without may_lower that of the base route */
+    /*
+     * No window is larger, but without may_lower that of the base route; and the first receive
+     * window of connections that this host opens, as peers may send as much, in segments of 1,460
+     * bytes: by the program since Linux 6.1 (SO_RCVLOWAT); routes raise the base route's initrwnd.
+     */
+    uint32_t cwnd_max;
     uint32_t rto_min_us; /* routes: whole ms, rounded up; the program: up to 200 ms, after the first
                             round trips */
     uint32_t pmtu_bytes; /* of a host: the smallest path MTU that its open connections show. Below
@@ -173,9 +178,6 @@ struct riptide_wanted {
      */
     uint32_t pacing_percent;
     uint32_t rtt_us; /* the path's smallest, where the handshake measures none; for the program */
-    uint32_t receive_bytes; /* the first receive window of connections that this host opens: since
-                               Linux 6.1 by the program (SO_RCVLOWAT); routes raise an initrwnd that
-                               the base route sets, in segments of 1,460 bytes */
     uint32_t base_cwnd; /* of the base route: held out connections get it; 0: the kernel's 10 */
     uint32_t reserved[3];
 };

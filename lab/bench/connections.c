@@ -259,7 +259,7 @@ static int run_program(const char *cgroup)
     time_window(applier, &wanted, "window");
     wanted.pacing_percent = 100;
     wanted.rto_min_us = 50000;
-    wanted.receive_bytes = 300000;
+    wanted.cwnd_max = 205;
     time_window(applier, &wanted, "everything");
     set_all(applier, 40);
     time_window(applier, &wanted, "everything_beside_10000");

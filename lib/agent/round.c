@@ -14,9 +14,6 @@
 /* In a dispatch, so that 10,000 windows at once do not delay the caller's loop. */
 enum { MAX_HANDED = 256, MAX_DROPPED = 4096 };
 
-/* Ethernet without TCP options: a peer's segment size, if unknown when a connection opens. */
-enum { PEER_MSS_BYTES = 1460 };
-
 int round_arm(struct riptide_agent *agent)
 {
     uint64_t at_ns = agent->phase == PHASE_HANDING ? 1 : agent->next_ns;
@@ -83,7 +80,6 @@ static int hand_over(struct riptide_agent *agent)
             .pmtu_bytes = estimate->pmtu_bytes,
             .pacing_percent = estimate->pacing_percent,
             .rtt_us = estimate->min_rtt_us,
-            .receive_bytes = estimate->cwnd_max * PEER_MSS_BYTES,
         };
         r = riptide_applier_set(agent->applier, &wanted);
         /* If the applier has no memory the window stays in hand for the next dispatch. */

@@ -54,7 +54,7 @@ static const struct {
     size_t offset;
 } members[] = {
     MEMBER(cwnd_max),       MEMBER(rto_min_us), MEMBER(pmtu_bytes),    MEMBER(base_cwnd),
-    MEMBER(pacing_percent), MEMBER(rtt_us),     MEMBER(receive_bytes),
+    MEMBER(pacing_percent), MEMBER(rtt_us),
 };
 
 struct input {

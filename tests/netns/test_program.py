@@ -289,14 +289,14 @@ def test_an_applications_own_limit_stays(path, cgroup, is_open):
 @pytest.mark.usefixtures("large_first_windows")
 def test_the_first_receive_window_is_opened_for_what_this_host_opens(net, cgroup):
     with Windows(net.host, cgroup) as windows:
-        windows.set("203.0.113.1", 20, receive_bytes=300_000)
+        windows.set("203.0.113.1", 20, cwnd_max=206)
         # The scaled window comes at the end of the handshake, which may not have arrived yet.
         for passive in (False, True):
             connection = net.connect("203.0.113.1", passive=passive)
             wait_until(lambda: tcp_info(connection.far).snd_wnd_bytes != 65535, "its window")
             opened = tcp_info(connection.far).snd_wnd_bytes
             # Rounded to whole segments.
-            assert (opened > 300_000 - 1460) == (not passive), opened
+            assert (opened > 205 * 1460) == (not passive), opened
         with net.host.socket(socket.AF_INET) as client, net.world.socket(socket.AF_INET) as server:
             server.listen()
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1000)
@@ -307,7 +307,7 @@ def test_the_first_receive_window_is_opened_for_what_this_host_opens(net, cgroup
 def test_an_applications_own_bound_of_the_receive_window_stays(net, cgroup):
     with Windows(net.host, cgroup) as windows, net.host.socket(socket.AF_INET) as client, \
             net.world.socket(socket.AF_INET) as server:
-        windows.set("203.0.113.1", 20, receive_bytes=300_000)
+        windows.set("203.0.113.1", 20, cwnd_max=206)
         server.listen()
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, 20_000)
         client.connect(("203.0.113.1", server.getsockname()[1]))
@@ -483,7 +483,7 @@ def test_a_share_of_connections_is_held_out_by_its_cookie(net, cgroup, passive):
     def drawn(connections):
         return [windows.arm(each) for each in connections]
     with Windows(net.host, cgroup, 50) as windows:
-        windows.set("0.0.0.0/0", 40, receive_bytes=300_000)
+        windows.set("0.0.0.0/0", 40, cwnd_max=206)
         windows.set("::/0", 40)
         connections = connect(100)
         assert [each.cwnd() for each in connections] == [arms[arm] for arm in drawn(connections)]
@@ -496,7 +496,7 @@ def test_a_share_of_connections_is_held_out_by_its_cookie(net, cgroup, passive):
 def test_what_is_held_out_is_not_paced_and_has_no_receive_window(path, cgroup):
     connect, near, _ = path
     with Windows(near, cgroup, 50) as windows:
-        windows.set("10.9.2.1", 40, pacing_percent=100, receive_bytes=900_000)
+        windows.set("10.9.2.1", 40, pacing_percent=100, cwnd_max=617)
         seen = set()
         while len(seen) < 2:
             each = connect(congestion="cubic")

@@ -42,11 +42,11 @@ TEST(entry_has_what_is_wanted)
     const struct riptide_wanted wanted = { .initcwnd = 60,
                                            .may_lower = true,
                                            .rto_min_us = 1,
-                                           .receive_bytes = 2,
+                                           .cwnd_max = 100,
                                            .pacing_percent = 70,
                                            .rtt_us = 5000 };
     struct window window = window_of(&wanted, false, false);
-    const struct window expected = { 60, true, 1, 2, 70, 5000, 0, 0, 6 };
+    const struct window expected = { 60, true, 1, 146000, 70, 5000, 0, 0, 6 };
 
     assert_memory_equal(&window, &expected, sizeof(window));
 }

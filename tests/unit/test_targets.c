@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-enum { INITRWND = 100, IFINDEX = 3, LINK_BYTES = 1500, RECEIVE_BYTES = INITRWND * 1460 };
+enum { INITRWND = 100, IFINDEX = 3, LINK_BYTES = 1500 };
 
 /* One link, which the bases below lead through where they have an ifindex. */
 static struct link one_link = { .ifindex = IFINDEX, .mtu_bytes = { LINK_BYTES, 1280 } };
@@ -225,7 +225,7 @@ TEST(route_has_the_metrics_of_its_base_and_ours)
         bool is_narrow;
     } cases[] = {
         { { { 0 } }, 0, 0, 1300, { 36, 0, 0, 0 }, false },
-        /* initrwnd is raised to the wanted bytes, and is not introduced */
+        /* initrwnd is raised to the largest window, and is not introduced */
         { { .of = { [RTAX_INITRWND] = 1 } }, 0, 0, 0, { 36, 100, 0, 0 }, false },
         { { .of = { [RTAX_INITRWND] = 101 } }, 0, 0, 0, { 36, 101, 0, 0 }, false },
         { { .of = { [RTAX_INITRWND] = UINT32_MAX } }, 0, 0, 0, { 36, UINT32_MAX, 0, 0 }, false },
@@ -250,7 +250,7 @@ TEST(route_has_the_metrics_of_its_base_and_ours)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const struct target target = {
             .wanted = { .initcwnd = 36,
-                        .receive_bytes = RECEIVE_BYTES - 1,
+                        .cwnd_max = INITRWND,
                         .rto_min_us = cases[i].rto_min_us,
                         .pmtu_bytes = cases[i].pmtu_bytes },
             .has_base = true,
@@ -267,7 +267,7 @@ TEST(route_has_the_metrics_of_its_base_and_ours)
 /* In the kernel exactly as it is wanted. */
 static struct target settled(void)
 {
-    return (struct target){ .wanted = { .initcwnd = 36, .receive_bytes = RECEIVE_BYTES },
+    return (struct target){ .wanted = { .initcwnd = 36, .cwnd_max = INITRWND },
                             .has_base = true,
                             .base = { .priority = 100, .metrics.of[RTAX_INITRWND] = 20 },
                             .is_in_kernel = true,
@@ -283,7 +283,7 @@ TEST(route_that_is_not_as_wanted_needs_a_write)
     struct target target;
 
     assert_false(IS_DUE_AFTER(0));
-    assert_true(IS_DUE_AFTER(target.wanted.receive_bytes++));
+    assert_true(IS_DUE_AFTER(target.wanted.cwnd_max++));
     assert_true(IS_DUE_AFTER(target.wanted.initcwnd += 4));
     assert_true(IS_DUE_AFTER(target.written.initrwnd--));
     assert_true(IS_DUE_AFTER(target.written.mtu_bytes++));
@@ -325,6 +325,7 @@ TEST(window_moves_in_steps)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct target target = settled();
 
+        target.base.metrics.of[RTAX_INITRWND] = target.written.initrwnd;
         target.written.initcwnd = cases[i].from;
         target.wanted.initcwnd = cases[i].to;
         target.wanted.cwnd_max = cases[i].cwnd_max;

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* Ethernet without TCP options: a peer's segment size, if unknown when a connection opens. */
+enum { PEER_MSS_BYTES = 1460 };
+
 /* The largest window of each bucket of riptide_program_counts; 0: the last. */
 static const uint64_t window_bounds[RIPTIDE_WINDOW_BUCKETS] = { 10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500, 0 };
 
@@ -36,7 +39,7 @@ struct window window_of(const struct riptide_wanted *wanted, bool is_pacing, boo
         .initcwnd = wanted->initcwnd,
         .may_lower = wanted->may_lower,
         .rto_min_us = wanted->rto_min_us,
-        .receive_bytes = wanted->receive_bytes,
+        .receive_bytes = wanted->cwnd_max * PEER_MSS_BYTES,
         .pacing_percent = pacing_percent_of(wanted, is_pacing),
         .rtt_us = wanted->rtt_us,
     };

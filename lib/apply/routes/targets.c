@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { RECEIVED_SEGMENT_BYTES = 1460 };
-
 static const char not_now[] = "";
 
 static void free_target(struct target *target)
@@ -229,8 +227,6 @@ static struct own_metrics wanted_metrics(const struct target *target, const stru
 {
     const struct riptide_wanted *wanted = &target->wanted;
     const uint32_t *base = target->base.metrics.of;
-    uint32_t received = wanted->receive_bytes / RECEIVED_SEGMENT_BYTES +
-                        (wanted->receive_bytes % RECEIVED_SEGMENT_BYTES > 0);
     struct own_metrics given = {
         .initcwnd = base[RTAX_INITCWND] > 0 ? base[RTAX_INITCWND] : KERNEL_CWND,
         .initrwnd = base[RTAX_INITRWND],
@@ -239,8 +235,8 @@ static struct own_metrics wanted_metrics(const struct target *target, const stru
 
     if (wanted->may_lower || wanted->initcwnd > given.initcwnd)
         given.initcwnd = wanted->initcwnd;
-    if (given.initrwnd > 0 && given.initrwnd < received)
-        given.initrwnd = received;
+    if (given.initrwnd > 0 && given.initrwnd < wanted->cwnd_max)
+        given.initrwnd = wanted->cwnd_max;
     /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
     if (given.mtu_bytes == 0 && !(base[RTAX_LOCK] & 1u << RTAX_MTU))
         given.mtu_bytes = routing_mtu(routing, target->base.ifindex, target->wanted.dst.family);
