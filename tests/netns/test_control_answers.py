@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """riptide status reports the true state."""
 
+import os
 import re
 import signal
 
