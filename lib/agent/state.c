@@ -54,7 +54,7 @@ static int write_state(int fd, bool is_synced, const struct riptide_agent *agent
         return -error;
     }
     put_state(out, agent);
-    if (fflush(out) != 0)
+    if (fchmod(fd, 0600) < 0 || fflush(out) != 0) /* whatever the umask */
         error = errno;
     else if (ferror(out)) /* of an earlier write, when the buffer was full */
         error = EIO;
