@@ -47,61 +47,6 @@ static struct riptide_agent *agent_of(const struct configs *configs)
     return agent;
 }
 
-static void assert_not_new(const struct configs *configs, const char *text)
-{
-    struct riptide_agent *agent = NULL;
-    struct riptide_error error = { .text = "" };
-
-    assert_true(riptide_agent_new(&agent, &configs->agent, &error) < 0);
-    assert_null(agent);
-    assert_memory_equal(error.text, text, strlen(text));
-}
-
-/* The defaults with some assignments to `configs`. */
-#define REFUSED(text, ...)                                                                         \
-    do {                                                                                           \
-        struct configs configs;                                                                    \
-                                                                                                   \
-        init(&configs);                                                                            \
-        (void)(__VA_ARGS__);                                                                       \
-        assert_not_new(&configs, text);                                                            \
-    } while (0)
-
-/* By their paths from the agent's configuration, as the host has set them. */
-TEST(values_out_of_range_or_without_effect_are_refused_by_name)
-{
-    static const struct riptide_prefix prefixes[2] = { { AF_INET, 8, { 10 } }, { 0 } };
-    struct riptide_observer_config observer;
-
-    REFUSED("estimator.cwnd_min: 0; must be 1 to the largest window, 100", configs.estimator.cwnd_min = 0);
-    REFUSED("interval_ns: must be 10 ms to one hour", configs.agent.interval_ns = 1);
-    REFUSED("interval_ns: must be shorter than the time to live, or windows expire at once",
-            configs.agent.interval_ns = configs.estimator.ttl_ns);
-    REFUSED("estimator.ttl_ns: must be longer than the interval, or windows expire at once",
-            configs.agent.interval_ns = --configs.estimator.ttl_ns);
-    REFUSED("max_share: ", configs.agent.max_share = -0.01);
-    REFUSED("max_share: ", configs.agent.max_share = 1.01);
-    REFUSED("max_share: ", configs.agent.max_share = __builtin_nan(""));
-    REFUSED("applier.table: 0 ", configs.applier.table = 0);
-    REFUSED("applier.cgroup: system.slice; must be an absolute path", configs.applier.cgroup = "system.slice");
-    REFUSED("applier.cgroup: /sys/fs/cgroup; routes are for all",
-            configs.applier.backend = RIPTIDE_ROUTES, configs.applier.cgroup = "/sys/fs/cgroup");
-    REFUSED("applier.holdout_percent: 5; routes cannot",
-            configs.applier.backend = RIPTIDE_ROUTES, configs.applier.holdout_percent = 5);
-    REFUSED("estimator.prefix_len4: a prefix; routes serve single addresses, the program serves prefixes",
-            configs.applier.backend = RIPTIDE_ROUTES, configs.estimator.prefix_len4 = 31);
-    REFUSED("estimator.prefix_len6: a prefix; routes serve single addresses, the program serves prefixes",
-            configs.applier.backend = RIPTIDE_ROUTES, configs.estimator.prefix_len6 = 64);
-    riptide_observer_config_init(&observer, sizeof(observer));
-    observer.scope.learn = prefixes;
-    observer.scope.n_learn = 2;
-    REFUSED("observer.scope.learn[1]: ", configs.agent.observer = &observer);
-    riptide_observer_config_init(&observer, sizeof(observer));
-    observer.destroy_events = RIPTIDE_DESTROY_EVENTS_NO;
-    REFUSED("applier.holdout_percent: 5; outcomes of connections need",
-            configs.agent.observer = &observer, configs.applier.holdout_percent = 5);
-}
-
 static struct stages stages_of(const struct configs *configs)
 {
     struct riptide_error error = { .text = "" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lib/compute/estimator: what an estimate says, which changes are popped, the path MTU, rto_min, and
- * samples and configurations that are refused. test_properties.c has times to live and bounds.
+ * samples that are refused. test_properties.c has times to live and bounds.
  */
 #include "careful_case.h"
 #include "prefix.h"
@@ -9,18 +9,6 @@
 static struct riptide_sample sample_of(const char *dst, uint32_t cwnd)
 {
     return (struct riptide_sample){ .dst = prefix(dst), .cwnd = cwnd };
-}
-
-TEST(default_configuration)
-{
-    struct riptide_estimator_config config;
-
-    riptide_estimator_config_init(&config, sizeof(config));
-    assert_string_equal(config.policy->name, "careful");
-    assert_int_equal(config.cwnd_min, 10);
-    assert_int_equal(config.cwnd_max, 100);
-    assert_int_equal(config.ttl_ns, 90 * S);
-    assert_int_equal(config.max_destinations, 16384);
 }
 
 TEST(peers_are_grouped_by_prefix_length)
@@ -242,60 +230,4 @@ TEST(rto_min_alone_is_a_change)
     show(estimator, sample, 3 * S);
     assert_int_equal(pop_all(estimator), 1);
     assert_int_equal(cwnd_of(estimator), 20);
-}
-
-static void assert_refused(const struct riptide_estimator_config *config, const char *field,
-                           const char *text)
-{
-    struct riptide_estimator *estimator = NULL;
-    struct riptide_error error = { .text = "" };
-
-    assert_int_equal(riptide_estimator_new(&estimator, config, &error), -EINVAL);
-    assert_null(estimator);
-    assert_string_equal(error.field, field);
-    assert_memory_equal(error.text, text, strlen(text));
-}
-
-/* The defaults with one field changed. */
-#define REFUSED(option, value)                                                                     \
-    do {                                                                                           \
-        struct riptide_estimator_config config = config_of_policy("paper");                        \
-                                                                                                   \
-        config.option = value;                                                                     \
-        assert_refused(&config, "estimator." #option, "estimator." #option ": ");                  \
-    } while (0)
-
-/* Policy paper with one member changed. */
-#define REFUSED_POLICY(member, wrong, text)                                                        \
-    do {                                                                                           \
-        struct riptide_policy policy = *riptide_policy_find("paper");                              \
-        struct riptide_estimator_config config = config_of_policy("paper");                        \
-                                                                                                   \
-        policy.member = wrong;                                                                     \
-        config.policy = &policy;                                                                   \
-        assert_refused(&config, "estimator.policy", "estimator.policy: " text);                    \
-    } while (0)
-
-TEST(options_are_refused_by_name)
-{
-    REFUSED(history_weight, 1.0);
-    REFUSED(history_weight, -0.1);
-    REFUSED(history_weight, __builtin_nan(""));
-    REFUSED(cwnd_min, 0);
-    REFUSED(cwnd_max, 9);
-    REFUSED(cwnd_max, 65536);
-    REFUSED(prefix_len4, 33);
-    REFUSED(prefix_len6, 129);
-    REFUSED(ttl_ns, 0);
-    REFUSED(max_destinations, 0);
-    REFUSED(max_destinations, (1 << 24) + 1);
-    REFUSED(rto_min_floor_us, 999);
-    REFUSED(rto_min_floor_us, 60000001);
-    REFUSED(policy, NULL);
-    REFUSED_POLICY(name, NULL, "not given, or without a name");
-    REFUSED_POLICY(add, NULL, "without its functions add and combine");
-    REFUSED_POLICY(combine, NULL, "without its functions add and combine");
-    REFUSED_POLICY(memory_bytes, RIPTIDE_POLICY_MEMORY_BYTES + 1, "memory_bytes must be at most 256");
-    REFUSED_POLICY(tick_bytes, policy.memory_bytes + 1, "tick_bytes must be at most memory_bytes");
-    REFUSED_POLICY(name, "careful", "its name is that of a built-in one");
 }
