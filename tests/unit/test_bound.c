@@ -66,27 +66,6 @@ TEST(hint_with_an_end_lowers_what_others_allow_until_it_ends)
     assert_int_equal(pop(estimator)->cwnd, 60);
 }
 
-TEST(off_withdraws_once_and_learning_goes_on)
-{
-    const struct riptide_hint off = {
-        .dst = prefix("192.0.2.0/24"), .off = true, .until_ns = 10 * S
-    };
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-
-    learn(estimator, 40, 1 * S);
-    assert_int_equal(pop(estimator)->cwnd, 40);
-    set_hint(estimator, &off);
-    assert_int_equal(pop(estimator)->cwnd, 0);
-    for (uint64_t now_s = 2; now_s < 10; now_s++) {
-        learn(estimator, 40 + (uint32_t)now_s, now_s * S);
-        assert_null(pop(estimator));
-    }
-    assert_int_equal(explain(estimator).hint.len, 24);
-    assert_true(explain(estimator).smoothed > 45);
-    tick_at(estimator, 10 * S);
-    assert_true(pop(estimator)->cwnd > 45);
-}
-
 /* As the definition has it: a walk over all hints. */
 static uint32_t expected_max(const struct riptide_hint *hints, size_t n,
                              const struct riptide_prefix *dst)

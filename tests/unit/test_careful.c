@@ -276,7 +276,7 @@ TEST(flights_from_before_a_change_do_not_count)
     add(estimator, lasting);
     add(estimator, lasting);
     assert_int_equal(tick(estimator, lasting), 96);
-    /* Each counts as half, as two a second came before. */
+    /* Of the window before a cut. */
     assert_int_equal(flights(estimator, "xxxxxxxx"), 72);
     for (int i = 0; i < 9; i++)
         add(estimator, closed(96, 96, 24));

@@ -204,29 +204,3 @@ TEST(connections_keep_their_place_until_they_are_idle)
     tick_at(estimator, 3 * S);
     assert_int_equal(window_of(estimator, new.dst), 24);
 }
-
-/* Even if it comes back before its withdrawal was popped. */
-TEST(withdrawal_comes_before_the_next_window)
-{
-    ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = 2);
-    const struct riptide_estimate *estimate;
-    struct riptide_prefix first = apart(1, 1);
-    uint32_t told[3], n = 0; /* what is popped of the first one */
-
-    connect_to(estimator, first, 1);
-    tick_at(estimator, 1 * S);
-    connect_to(estimator, apart(1, 2), 1);
-    tick_at(estimator, 2 * S);
-    pop_all(estimator);
-    tick_at(estimator, 3 * S);
-    connect_to(estimator, apart(2, 1), 1); /* in the place of the first, as that is idlest */
-    assert_int_equal(window_of(estimator, first), 0);
-    connect_to(estimator, first, 1);
-    tick_at(estimator, 4 * S);
-    while ((estimate = pop(estimator))) {
-        if (riptide_prefix_equal(&estimate->dst, &first))
-            told[n++ % 3] = estimate->cwnd;
-    }
-    assert_int_equal(n, 2);
-    assert_true(told[0] == 0 && told[1] == 24);
-}
