@@ -147,31 +147,6 @@ TEST(filter_decides_as_the_definition)
     }
 }
 
-/* Prefixes inside of others cost nothing, and tests passed on the way are not repeated. */
-TEST(code_has_one_test_for_each_prefix)
-{
-    struct riptide_prefix nested[] = { prefix("10.0.0.0/24"), prefix("10.0.0.64/26"),
-                                       prefix("10.0.0.0/24"), prefix("10.0.0.7") };
-    struct riptide_prefix hosts[] = { prefix("10.0.0.1"), prefix("10.0.0.2") };
-    const struct {
-        struct riptide_scope scope;
-        size_t n_bytes;
-    } cases[] = {
-        { { .learn = NULL }, 0 },
-        { { .learn = nested, .n_learn = 4 }, 16 },
-        { { .learn = hosts, .n_learn = 2 }, 16 + 4 + 16 }, /* test, accept, test */
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        size_t n_bytes;
-        FILTER filter;
-
-        make(&filter, &cases[i].scope);
-        filter_get(&filter, &n_bytes);
-        assert_int_equal(n_bytes, cases[i].n_bytes);
-    }
-}
-
 /* The kernel's part is exact up to the limit; beyond it the observer does all but the ports. */
 TEST(prefixes_beyond_the_limit_are_left_to_the_observer)
 {

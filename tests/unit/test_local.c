@@ -63,18 +63,7 @@ TEST(local_routes_of_table_local_are_own_prefixes)
     }
 }
 
-TEST(mapped_address_is_passed_over)
-{
-    CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
-    struct bytes bytes;
-
-    make_route(&bytes, RTN_LOCAL, RT_TABLE_LOCAL, "::");
-    memset(bytes.data + bytes_message(&bytes)->nlmsg_len - 6, 0xff, 2);
-    assert_int_equal(local_add_route(&set, bytes_message(&bytes)), 0);
-    assert_int_equal(set.n, 0);
-}
-
-TEST(default_route_has_no_destination)
+TEST(default_route_without_a_destination_is_that_of_all)
 {
     CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
     struct bytes bytes;

@@ -91,23 +91,26 @@ TEST(each_policy_knows_the_smallest_round_trip_time)
     }
 }
 
-/* A host's own policy: the windows of the tick, all of them, and how often it was asked. */
-enum { MOST_WINDOWS = 63 };
+/*
+ * A host's own policy: the largest window of the tick; and how often it was asked. From 1000 on its
+ * answers are impossible.
+ */
+enum { MOST_WINDOWS = 63, IMPOSSIBLE = 1000 };
 
 struct windows {
     uint32_t n, cwnds[MOST_WINDOWS];
 };
 static_assert(sizeof(struct windows) == RIPTIDE_POLICY_MEMORY_BYTES, "as much as there is");
 
-struct largest {
-    struct riptide_policy policy;
-    struct riptide_prefix dst; /* the only one that it was asked for */
-    unsigned int *n;
-};
+static unsigned int n_adds, n_combines, n_paced;
 
-static const struct largest *own(const struct riptide_policy_input *input)
+static void assert_input(const struct riptide_policy_input *input)
 {
-    return (const struct largest *)input->config->policy;
+    struct riptide_prefix dst = prefix("192.0.2.0/24");
+
+    assert_true(riptide_prefix_equal(input->dst, &dst));
+    assert_string_equal(input->config->policy->name, "largest");
+    assert_int_equal(input->base_cwnd, 0);
 }
 
 static enum riptide_left_out largest_add(const struct riptide_policy_input *input, void *memory,
@@ -115,8 +118,10 @@ static enum riptide_left_out largest_add(const struct riptide_policy_input *inpu
 {
     struct windows *windows = memory;
 
-    ++*own(input)->n;
-    assert_true(riptide_prefix_equal(input->dst, &own(input)->dst));
+    assert_input(input);
+    n_adds++;
+    if (sample->cwnd > IMPOSSIBLE)
+        return (enum riptide_left_out)(sample->cwnd % 2 ? 100000 : -1);
     windows->cwnds[windows->n++] = sample->cwnd;
     return RIPTIDE_LEFT_OUT_NOT;
 }
@@ -126,76 +131,52 @@ static double largest_combine(const struct riptide_policy_input *input, void *me
     const struct windows *windows = memory;
     uint32_t largest = 0;
 
-    *own(input)->n += input->can_pace ? 1000 : 100;
-    assert_true(riptide_prefix_equal(input->dst, &own(input)->dst));
+    assert_input(input);
+    n_combines++;
+    n_paced += input->can_pace;
     for (uint32_t i = 0; i < windows->n; i++)
         largest = windows->cwnds[i] > largest ? windows->cwnds[i] : largest;
-    return largest;
+    return largest == IMPOSSIBLE ? (double)NAN : largest;
 }
+
+static const struct riptide_policy policy_largest = {
+    .name = "largest",
+    .memory_bytes = sizeof(struct windows),
+    .tick_bytes = sizeof(struct windows),
+    .add = largest_add,
+    .combine = largest_combine,
+};
 
 TEST(policy_of_the_host_has_its_memory_and_input)
 {
-    unsigned int n = 0;
-    const struct largest largest = { { .name = "largest",
-                                       .memory_bytes = sizeof(struct windows),
-                                       .tick_bytes = sizeof(struct windows),
-                                       .add = largest_add,
-                                       .combine = largest_combine },
-                                     prefix("192.0.2.0/24"),
-                                     &n };
     ESTIMATOR *estimator =
-        ESTIMATOR_WITH("paper", config.policy = &largest.policy, config.prefix_len4 = 24);
+        ESTIMATOR_WITH("paper", config.policy = &policy_largest, config.prefix_len4 = 24);
 
+    n_adds = n_combines = n_paced = 0;
     for (uint32_t i = 1; i < MOST_WINDOWS; i++)
         add_cwnd(estimator, 23 + i);
     learn(estimator, 61, S);
     assert_int_equal(cwnd_of(estimator), 85);
-    assert_int_equal(n, MOST_WINDOWS + 100);
+    assert_true(n_adds == MOST_WINDOWS && n_combines == 1 && n_paced == 0);
     set_pacing(estimator, true);
     learn(estimator, 61, 2 * S);
-    assert_int_equal(n, MOST_WINDOWS + 100 + 1001);
+    assert_true(n_adds == MOST_WINDOWS + 1 && n_combines == 2 && n_paced == 1);
     assert_int_equal(explain(estimator).samples, 1);
     assert_true(explain(estimator).smoothed == 61);
 }
 
-/* Takes windows below 100; of a tick with more than one it makes no number. */
-static enum riptide_left_out impossible_add(const struct riptide_policy_input *input, void *memory,
-                                            const struct riptide_sample *sample)
-{
-    uint32_t *n = memory;
-
-    assert_int_equal(input->base_cwnd, 0);
-    ++*n;
-    if (sample->cwnd < 100)
-        return RIPTIDE_LEFT_OUT_NOT;
-    return (enum riptide_left_out)(sample->cwnd % 2 ? 100000 : -1);
-}
-
-static double impossible_combine(const struct riptide_policy_input *input, void *memory)
-{
-    const uint32_t *n = memory;
-
-    (void)input;
-    return *n > 1 ? NAN : 40;
-}
-
 TEST(impossible_answers_of_a_policy_are_invalid)
 {
-    const struct riptide_policy policy = { .name = "impossible",
-                                           .memory_bytes = sizeof(uint32_t),
-                                           .tick_bytes = sizeof(uint32_t),
-                                           .add = impossible_add,
-                                           .combine = impossible_combine };
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.policy = &policy);
-    struct riptide_sample sample = { .dst = prefix("192.0.2.1") };
+    ESTIMATOR *estimator =
+        ESTIMATOR_WITH("paper", config.policy = &policy_largest, config.prefix_len4 = 24);
+    struct riptide_sample sample = busy(IMPOSSIBLE);
 
-    learn(estimator, 7, 1 * S);
+    learn(estimator, 40, 1 * S);
     assert_int_equal(pop(estimator)->cwnd, 40);
-    add_cwnd(estimator, 7);
-    learn(estimator, 7, 2 * S);
+    learn(estimator, IMPOSSIBLE, 2 * S);
     assert_null(pop(estimator));
     assert_int_equal(stats_of(estimator).invalid, 1);
-    for (sample.cwnd = 100; sample.cwnd < 102; sample.cwnd++)
+    while (++sample.cwnd <= IMPOSSIBLE + 2)
         assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_LEFT_OUT);
     assert_int_equal(stats_of(estimator).invalid, 3);
 }

@@ -230,22 +230,6 @@ TEST(classes_are_compared_each_with_itself)
     assert_false(is_clear(&verdict.time));
 }
 
-/* Of both phases. */
-TEST(one_class_can_be_chosen)
-{
-    struct outcomes outcomes = { 0 };
-    struct verdict verdict;
-
-    for (enum arm arm = 0; arm < ARMS; arm++) {
-        FILL(7, arm, 100, 2, 0.5, 0, 0);
-        FILL(8, arm, 200, 2, 0.5, 0, 0);
-        fill(&outcomes, HOLDOUT_SETTLED, 7, arm, 400, 2, 0.5, 0, 0);
-    }
-    assert_int_equal(verdict_compute(&verdict, &outcomes, 7, 0.05), 0);
-    assert_true(verdict.n[ARM_WINDOW] == 500);
-    assert_int_equal(verdict_compute(&verdict, &outcomes, 9, 0.05), RIPTIDE_E_UNKNOWN);
-}
-
 /* By chance each has none, one or more of one in twenty: those that have enough are no fair draw. */
 TEST(held_out_share_is_of_all_classes)
 {
@@ -318,20 +302,6 @@ TEST(agent_gives_the_verdict_or_a_reason)
     assert_true(given.time.change == 0);
 }
 
-/* All alike and nothing retransmitted: that does not show that nothing could be. */
-TEST(interval_is_never_a_point)
-{
-    struct outcomes outcomes = { 0 };
-    struct verdict verdict;
-
-    FILL(0, ARM_HOLDOUT, 100, 0, 0, 0, 0);
-    FILL(0, ARM_WINDOW, 1900, 0, 0, 0, 0);
-    assert_int_equal(verdict_compute(&verdict, &outcomes, ALL_CLASSES, 0.05),
-                     0);
-    assert_true(verdict.retransmitted.low < -0.002 && verdict.retransmitted.high > 0.002);
-    assert_true(verdict.time.low < -0.02 && verdict.time.high > 0.02);
-}
-
 /* However many connections there have been. */
 TEST(figures_stay_finite)
 {
@@ -351,6 +321,19 @@ TEST(figures_stay_finite)
         assert_true(verdict.time.low <= verdict.time.change &&
                     verdict.time.change <= verdict.time.high);
     }
+}
+
+/* All alike and nothing retransmitted: that does not show that nothing could be. */
+TEST(interval_is_never_a_point)
+{
+    struct outcomes outcomes = { 0 };
+    struct verdict verdict;
+
+    FILL(0, ARM_HOLDOUT, 100, 0, 0, 0, 0);
+    FILL(0, ARM_WINDOW, 1900, 0, 0, 0, 0);
+    assert_int_equal(verdict_compute(&verdict, &outcomes, ALL_CLASSES, 0.05), 0);
+    assert_true(verdict.retransmitted.low < -0.002 && verdict.retransmitted.high > 0.002);
+    assert_true(verdict.time.low < -0.02 && verdict.time.high > 0.02);
 }
 
 TEST(numbers_are_those_of_libm)
