@@ -2,7 +2,9 @@
 """Hosts in namespaces, the WAN in a box between them, transfers and riptided on them."""
 
 import contextlib
+import itertools
 import json
+import os
 import subprocess
 import tempfile
 import time
@@ -78,16 +80,15 @@ class Testbed:
 
     def set_window(self, name, initcwnd, pacing_percent):
         """Sets a window by the program to all destinations, paced over part of a round trip."""
+        by_the_program = {**os.environ, "DRIVER_APPLY": "program", "DRIVER_CGROUP": self.cgroup()}
         with wanbox.inside(name):
-            program = subprocess.Popen(
-                [str(BUILD / "tests" / "netns" / "program"), self.cgroup()], bufsize=1,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self._stack.callback(program.communicate)
-        program.stdin.write(f"set 0.0.0.0/0 {initcwnd} pacing_percent={pacing_percent}\n")
-        for _ in range(2):
-            line = program.stdout.readline()
-            if not line.startswith("0 "):
-                raise RuntimeError(f"windows by the program: {line}")
+            driver = subprocess.Popen([str(BUILD / "tests" / "netns" / "driver")], env=by_the_program, bufsize=1,
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._stack.callback(driver.communicate)
+        driver.stdin.write(f"set 0.0.0.0/0 {initcwnd} pacing_percent={pacing_percent}\nquiet 1\n")
+        said = list(itertools.takewhile(lambda line: not line.startswith("quiet "), driver.stdout))
+        if not any(line.startswith("route 0.0.0.0/0 applied ") for line in said):
+            raise RuntimeError(f"windows by the program: {said}")
 
     def cgroup(self):
         """The root of cgroup2, as the programs distinguish namespaces."""

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 import platform
+import re
 import struct
 import subprocess
 import tempfile
@@ -54,26 +55,33 @@ def _remove(cgroup):
     return not cgroup.exists()
 
 
-def refusing_bpf(error, condition):
-    """C that refuses those calls of bpf(2), a and b, with an errno; n counts the calls tested by it."""
-    return """
+def refusing(error, condition, function="long syscall(long number, long a, long b, long c)"):
+    """C of a function of libc's that refuses with an errno where the condition on its parameters holds."""
+    name = re.search(r"(\w+)\(", function)[1]
+    arguments = ", ".join(re.findall(r"(\w+)(?=[,)])", function))
+    return f"""
         #include <dlfcn.h>
         #include <errno.h>
         #include <linux/bpf.h>
+        #include <sys/socket.h>
         #include <sys/syscall.h>
         int access(const char *path, int mode); /* unistd.h has another syscall() */
-        long syscall(long number, long a, long b, long c)
-        {
-            static int n;
-            long (*next)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+        {function}
+        {{
+            __typeof__({name}) *next = (__typeof__(next))dlsym(RTLD_NEXT, "{name}");
 
-            if (number == SYS_bpf && CONDITION) {
-                errno = ERROR;
+            if ({condition}) {{
+                errno = {error};
                 return -1;
-            }
-            return n < 0 ? n : next(number, a, b, c);
-        }
-    """.replace("CONDITION", condition).replace("ERROR", error)
+            }}
+            return next({arguments});
+        }}
+    """
+
+
+def refusing_bpf(error, condition):
+    """The same for calls of bpf(2)."""
+    return refusing(error, f"number == SYS_bpf && {condition}")
 
 
 def instruction(code, dst=0, src=0, offset=0, value=0):

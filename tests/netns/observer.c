@@ -4,7 +4,6 @@
  * time:
  *
  *     dump    runs a dump; answered "done", or "failed WORDS"
- *     deaf    does not look at the observer until the next line; answered "deaf"
  *     stats   reads until nothing is left; answered "stats NAME=NUMBER ..."
  *
  * Lines out besides: "ready", "open COOKIE DST CWND SEGMENTS SHOWN" and "closed COOKIE ..." for each
@@ -115,19 +114,14 @@ static void read_what_is_left(struct riptide_observer *observer)
     }
 }
 
-/* Outcome: whether the observer may be dispatched before the next line. */
-static bool follow(struct riptide_observer *observer, const char *line)
+static void follow(struct riptide_observer *observer, const char *line)
 {
     if (!strcmp(line, "dump\n")) {
         dump(observer);
-    } else if (!strcmp(line, "stats\n")) {
-        read_what_is_left(observer);
-        print_stats(observer);
-    } else {
-        puts("deaf");
-        return false;
+        return;
     }
-    return true;
+    read_what_is_left(observer);
+    print_stats(observer);
 }
 
 static void read_scope(struct riptide_scope *scope, char **words)
@@ -180,7 +174,6 @@ int main(int argc, char **argv)
     struct riptide_observer_config config;
     struct riptide_observer *observer;
     struct riptide_error error;
-    bool is_hearing = true;
     char line[64];
 
     riptide_observer_config_init(&config, sizeof(config));
@@ -199,11 +192,11 @@ int main(int argc, char **argv)
     edges_fd = fds[1].fd = epoll_create1(EPOLL_CLOEXEC);
     epoll_ctl(edges_fd, EPOLL_CTL_ADD, riptide_observer_get_fd(observer), &event);
     for (;;) {
-        poll(fds, is_hearing ? 2 : 1, -1);
+        poll(fds, 2, -1);
         if (fds[0].revents) {
             if (!fgets(line, sizeof(line), stdin))
                 break;
-            is_hearing = follow(observer, line);
+            follow(observer, line);
         } else {
             wait_and_read(observer);
         }

@@ -146,21 +146,8 @@ def test_a_window_that_the_kernel_refuses_is_said_with_whose_it_is(net, daemon, 
 
 @pytest.mark.parametrize("apply", ["program", "both", "auto", "routes"])
 def test_before_linux_5_15_there_are_routes_alone(net, any_kernels_cgroup, preload, apply):
-    old = preload("""
-        #include <dlfcn.h>
-        #include <errno.h>
-        #include <sys/socket.h>
-        int getsockopt(int fd, int level, int name, void *value, socklen_t *bytes)
-        {
-            int (*next)(int, int, int, void *, socklen_t *) = (int (*)(int, int, int, void *, socklen_t *))dlsym(RTLD_NEXT, "getsockopt");
-
-            if (level == SOL_SOCKET && name == 71) { /* SO_NETNS_COOKIE */
-                errno = ENOPROTOOPT;
-                return -1;
-            }
-            return next(fd, level, name, value, bytes);
-        }
-    """)
+    old = preload(cgroups.refusing("ENOPROTOOPT", "level == SOL_SOCKET && name == 71 /* SO_NETNS_COOKIE */",
+                                   "int getsockopt(int fd, int level, int name, void *value, socklen_t *bytes)"))
     why = "the program needs Linux 5.15"
     command, cgroup = ("env", old, RIPTIDED), ("--cgroup", any_kernels_cgroup)
     options = ("--apply", apply, *(cgroup if apply != "routes" else ()))
@@ -250,20 +237,8 @@ def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
 
 def test_the_sockets_of_the_unit_are_enough(net, daemon, preload):
     """RestrictAddressFamilies= of riptided.service."""
-    restricted = preload("""
-        #include <dlfcn.h>
-        #include <errno.h>
-        #include <sys/socket.h>
-        int socket(int family, int type, int protocol)
-        {
-            int (*next)(int, int, int) = (int (*)(int, int, int))dlsym(RTLD_NEXT, "socket");
-
-            if (family == AF_NETLINK || family == AF_UNIX)
-                return next(family, type, protocol);
-            errno = EAFNOSUPPORT;
-            return -1;
-        }
-    """)
+    restricted = preload(cgroups.refusing("EAFNOSUPPORT", "family != AF_NETLINK && family != AF_UNIX",
+                                          "int socket(int family, int type, int protocol)"))
     with daemon("program", command=("env", restricted, RIPTIDED), has_rules=False):
         wait_until(lambda: status()["round"], "a round")
         assert status()["apply"]["by"] == "program"

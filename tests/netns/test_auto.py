@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The default, --apply auto: the program with routes beside it, or what works of the two."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
-from control import riptide_json, status, whole
-from netns import RIPTIDE, RIPTIDED, Daemon, routes, rules, wait_until
+from control import status, whole
+from netns import RIPTIDE, RIPTIDED, Daemon, routes, wait_until
 
 RESTARTS = "idle connections restart with a route's window (net.ipv4.tcp_slow_start_after_idle is not 0)"
 STAYS = "idle connections keep their window (net.ipv4.tcp_slow_start_after_idle is 0)"
@@ -60,34 +58,3 @@ def test_without_the_program_a_line_says_what_is_lost(net, cgroup, tmp_path):
         assert " ".join(net.host.run(RIPTIDE, "verdict").stdout.split()) == f"Not known. why {why}"
         assert f"start: windows by routes alone: {why}" in whole(net.host.run(RIPTIDE, "doctor", check=False).stdout)
         assert riptided.said().count(f"{line}\n") == 1 and [each["text"] for each in status()["messages"]] == [line]
-
-
-def test_a_fresh_configuration_compares_both_arms(path, tmp_path):
-    connect, near, _ = path
-    config = tmp_path / "riptided.conf"
-    config.write_text("holdout-percent = 50\n")
-    process = near.start(RIPTIDED, "--config", config, "--interval", "100ms")
-    bulk = connect(congestion="cubic")
-    bulk.send(1_000_000)
-    wait_until(lambda: riptide_json(near, "show", "10.9.2.1")["program"] and status()["round"]["number"] > 12, "a window")
-
-    def transfer(_):
-        connection = connect(congestion="cubic")
-        cwnd = connection.cwnd()
-        connection.send(60_000)
-        connection.near.close()
-        connection.far.close()
-        return cwnd
-    with ThreadPoolExecutor(4) as threads:
-        cwnds = list(threads.map(transfer, range(24)))
-    held_out = cwnds.count(10)
-    assert 0 < held_out < len(cwnds)
-
-    def counted():
-        pooled = riptide_json(near, "verdict")
-        return [pooled["connections"], pooled["held_out"]]
-    wait_until(lambda: sum(counted()) == len(cwnds), "all ends")
-    assert counted() == [len(cwnds) - held_out, held_out]
-    process.terminate()
-    assert process.wait() == 0 and not rules(near)
-    bulk.close()

@@ -70,42 +70,18 @@ def test_the_machine_itself_is_not_touched(program, name):
     assert refused.returncode == 1
 
 
-ROUND_TRIP_MS = 120
-
-
-def demo_saved_ms(columns, environment=ENVIRONMENT):
-    """The ms saved by each column after the first: {size_kb: [ms, ...]}; and the output."""
-    demo = start("--quick", program=DEMO, environment=environment)
-    out, errors = demo.communicate(timeout=300 * PATIENCE)
-    assert demo.returncode == 0, out + errors
-    rows = re.findall(r"^ +(\d+) KB" + columns * r" +(\d+) ms" + r" {2,}[-\d.]", out, re.MULTILINE)
-    return {int(size): [int(without) - int(other) for other in others]
-            for size, without, *others in rows}, out
-
-
 @pytest.mark.usefixtures("cgroup")
 def test_demo_saves_round_trips():
-    """With each of both a transfer of 50 KB and one of 100 KB save a round trip at least; a busy machine does not add all four."""
-    saved_ms, out = demo_saved_ms(3)
+    """Of 120 ms. With each of both 50 KB and 100 KB take one less at least; a busy machine does not add all four."""
+    demo = start("--quick", program=DEMO)
+    out, errors = demo.communicate(timeout=300 * PATIENCE)
+    assert demo.returncode == 0, out + errors
+    rows = re.findall(r"^ +(\d+) KB +(\d+) ms +(\d+) ms +(\d+) ms  +[-\d.]", out, re.MULTILINE)
+    saved_ms = {int(size): 2 * int(without) - int(one) - int(other) for size, without, one, other in rows}
     assert saved_ms.keys() == {10, 50, 100}, out
     windows = [int(window) for window in re.findall(r"^\w+: the next start with (\d+) segments", out, re.MULTILINE)]
     assert len(windows) == 2 and min(windows) > 10, out
-    assert sum(saved_ms[50] + saved_ms[100]) > ROUND_TRIP_MS, out
-
-
-@pytest.mark.usefixtures("cgroup")
-def test_demo_where_the_program_cannot_load(tmp_path):
-    for name in ("lab", "cli/riptide"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).symlink_to(BUILD / name)
-    riptided = tmp_path / "cli" / "riptided"
-    riptided.write_text(f'#!/bin/sh\nexec setpriv --bounding-set -bpf,-sys_admin {BUILD}/cli/riptided "$@"\n')
-    riptided.chmod(0o755)
-    saved_ms, out = demo_saved_ms(2, {**ENVIRONMENT, "RIPTIDE_BUILD": str(tmp_path)})
-    assert saved_ms.keys() == {10, 50, 100}, out
-    # Without CAP_SYS_ADMIN it cannot find a hidden cgroup2 either, as in a plain chroot.
-    why = "^riptided uses routes alone here: .*(CAP_BPF|no cgroup2 is mounted)"
-    assert len(re.findall(why, out, re.MULTILINE)) == 1, out
+    assert saved_ms[50] + saved_ms[100] > 120, out
 
 
 def test_shares_have_the_interval_of_clopper_and_pearson():

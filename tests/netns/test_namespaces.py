@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """An embedder (containers.c) whose agents are made in other network namespaces than its own, and `ip netns exec`."""
 
-import contextlib
 import os
 import subprocess
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from control import wait_rounds
 from netns import DEADLINE_S, RIPTIDED, Daemon, Network, rules, snapshot, wait_until, wait_window, windows
 from programs import Program
-from test_scope import established
 
 
 def path_of(host):
@@ -75,19 +73,6 @@ def test_a_program_for_each_of_many_namespaces(host, networks, cgroup, ending):
         wait_until(lambda: starts() == [10, cwnds[1]], "that it is gone")
         assert containers.end() == 0
     assert starts() == [10, 10]
-
-
-def test_a_loop_of_edges_serves_many_connections(host, net):
-    default = ("route", "replace", "default", "via", "10.0.0.1")
-    net.host.ip(*default, "initcwnd", 20)
-    with contextlib.ExitStack() as stack:
-        for i in range(900):
-            stack.enter_context(established(net.host, ("10.0.0.10", 20000 + i),
-                                            (f"192.0.{i >> 8}.{i & 255}", 443)))
-        net.host.ip(*default)
-        containers = Containers(host, path_of(net.host))
-        wait_until(lambda: list(windows(net.host).values()) == [20] * 900, "a window for each")
-        assert containers.end() == 0
 
 
 def test_a_namespace_that_is_given_up_ends_its_part_and_no_other(host, networks):

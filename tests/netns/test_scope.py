@@ -8,7 +8,7 @@ import socket
 import time
 
 import pytest
-from netns import RIPTIDED, cookie_of, observe
+from netns import cookie_of
 from test_events import Observer
 
 TCP_REPAIR = 19
@@ -105,19 +105,3 @@ def test_the_kernels_verdict_is_the_plain_evaluations(stage):
         assert observer.end() == 0
         n_inside += len(cookies)
     assert ROUNDS < n_inside < 1500 * ROUNDS / 2  # neither none nor all
-
-
-@pytest.mark.parametrize("n", [256, 4000])
-def test_the_largest_scope_of_a_filter_and_one_too_large_are_exact(stage, n):
-    net, stack = stage
-    draw = random.Random(1)
-    hosts = {f"10.{draw.randrange(1, 255)}.{draw.randrange(256)}.{draw.randrange(256)}"
-             for _ in range(n)}
-    known = sorted(hosts)[::n // 40]
-    for i, host in enumerate(known):
-        near = host.rpartition(".")[0] + "." + str(int(host.rpartition(".")[2]) ^ 1)
-        stack.enter_context(established(net.host, ("10.0.0.10", 20000 + i), (host, 443)))
-        stack.enter_context(established(net.host, ("10.0.0.10", 30000 + i), (near, 443)))
-    assert observe(net.host, *sorted(hosts)).keys() == set(known)
-    scopes = [f"--scope={host}" for host in sorted(hosts)]
-    assert " to 10." in net.host.run(RIPTIDED, "--dry-run", "--once", *scopes).stderr

@@ -28,19 +28,6 @@ def test_new_connection_starts_with_the_learned_window_of_its_own_destination(ne
         for address, cwnd in ((first, small), (second, large), (third, 10)) * 2:
             assert net.connect(address, passive=passive, mapped=mapped).cwnd() == cwnd, address
 
-def test_a_full_table_that_is_replaced_at_once_loses_no_window(net):
-    """Destinations that give way wait for their routes to be deleted, beside those that replace them."""
-    first, second = ({f"2001:db8:{part}:{n}::1" for n in range(1, 17)} for part in (1, 2))
-    with Daemon(net.host, *BY_ROUTES, "--max-destinations", 16) as daemon:
-        old = [net.learned(address, 20) for address in first]
-        wait_until(lambda: windows(net.host).keys() == first, "their routes")
-        with daemon.stopped():  # one round sees all of them gone, and all that are new
-            for connection in old:
-                net.reset(connection)
-            for address in second:
-                net.learned(address, 20)
-        wait_until(lambda: windows(net.host).keys() == second, "the routes of those that came")
-
 
 def tune(net, family, cwnd, dst="default"):
     net.host.ip(f"-{family}", "route", "replace", dst, "via", FIRST[family],

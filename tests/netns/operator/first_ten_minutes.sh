@@ -7,7 +7,7 @@ cd "$1"
 CONFIG=$1/riptided.conf STATE=$1/state LOG=$1/log
 . "$(dirname "$0")/common.sh"
 
-flock "$BUILD/build.ninja" meson install -C "$BUILD" --no-rebuild --quiet --destdir "$1/root"
+meson install -C "$BUILD" --no-rebuild --quiet --destdir "$1/root"
 PATH=$(dirname "$(find "$1/root" -path '*/bin/riptide')"):$(dirname "$(find "$1/root" -path '*/sbin/riptided')"):$PATH
 hash -r
 
