@@ -10,21 +10,6 @@
 #include <sys/un.h>
 #include <time.h>
 
-/* Whether a process is stopped, by a signal or a debugger. */
-static bool is_stopped(int pid)
-{
-    char path[32], line[64], state = '?';
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    file = fopen(path, "re");
-    while (file && state == '?' && fgets(line, sizeof(line), file))
-        sscanf(line, "State: %c", &state);
-    if (file)
-        fclose(file);
-    return state == 'T' || state == 't';
-}
-
 /* riptided touches its socket at the end of each round. */
 static double last_round_s(const char *control)
 {
@@ -40,15 +25,12 @@ static void put_hanging(const char *control, int pid, unsigned int n_rules)
     const char *at = strchr(control, '/') ? "" : "@", *name = *at ? control : "";
     char span[TEXT_SPAN_BYTES];
 
-    printf("riptide: HANGS (process %d%s). Its last round was %s ago.\n", pid,
-           is_stopped(pid) ? " is stopped" : "", text_span(span, last_round_s(control)));
+    printf("riptide: HANGS. No answer for %d s; process %d, last round %s ago.\n", CLIENT_TIMEOUT_S,
+           pid, text_span(span, last_round_s(control)));
     text_field(stdout, "left", "%u rules; they and its program, if it has one, still give windows, "
                "which nobody maintains", n_rules);
-    if (pid && is_stopped(pid))
-        text_field(stdout, "do", "kill -CONT %d", pid);
-    else
-        text_field(stdout, "do", "systemctl restart riptided%s%s (without systemd: kill -KILL %d)",
-                   at, name, pid);
+    text_field(stdout, "do", "systemctl restart riptided%s%s (without systemd: kill -KILL %d)", at,
+               name, pid);
 }
 
 static void put_absence(const char *control, unsigned int n_rules)

@@ -76,6 +76,16 @@ int doctor_run(const struct command_options *options);
 int verify_run(const struct command_options *options);
 int verdict_run(const struct command_options *options);
 
+/* Of connections to the prefixes of the operands. Returns the exit status, as the next one. */
+int observe_open(struct riptide_observer **observerp, const struct command_options *options);
+
+/* 0, or -ENOMEM. */
+typedef int observe_take(void *userdata, const struct riptide_sample *sample);
+
+/* Gives all samples of one dump to `take`. */
+int observe_dump(struct riptide_observer *observer, const struct command_options *options,
+                 observe_take *take, void *userdata);
+
 /* status where none answers, by the error, the process and the line of client_ask. */
 int absence_report(const struct command_options *options, int error, int pid, const char *reason);
 

@@ -166,7 +166,6 @@ static void put_changes(const json_t *changes)
 int destination_print(const struct command_options *options, const struct riptide_prefix *dst,
                       json_t *answer)
 {
-    const struct kernel_query query = { .peer = *dst };
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct kernel_route route;
     struct start start;
@@ -174,7 +173,7 @@ int destination_print(const struct command_options *options, const struct riptid
     if (options->json)
         return command_print_json(options, answer);
     riptide_prefix_format(dst, text);
-    kernel_find_route(&query, &route);
+    kernel_find_route(dst, &route);
     destination_find_start(&start, answer, &route);
     if (start.window)
         printf("%s: connections start with " FORMAT " segments%s\n", text, start.window,

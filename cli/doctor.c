@@ -34,11 +34,9 @@ struct host {
 
 static const char passed[] = "passed", advice[] = "advice", problem[] = "PROBLEM";
 
-static void found(struct host *host, const char *check, const char *kind, const char *remedy,
-                  const char *format, ...) __attribute__((format(printf, 5, 6)));
-
-static void found(struct host *host, const char *check, const char *kind, const char *remedy,
-                  const char *format, ...)
+__attribute__((format(printf, 5, 6))) static void found(struct host *host, const char *check,
+                                                        const char *kind, const char *remedy,
+                                                        const char *format, ...)
 {
     char what[TEXT_BYTES];
     va_list args;
@@ -83,7 +81,7 @@ static bool try_start(struct host *host, const char *control)
     char file[160], *argv[] = { "riptided", "--config", file };
     struct riptide_applier_stats stats = { .why = NULL };
     struct riptide_applier *applier = NULL;
-    struct riptide_error error;
+    struct riptide_error error = { .text = "" };
     struct settings settings;
     int r;
 

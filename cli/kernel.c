@@ -148,15 +148,9 @@ static int on_route(const struct nlmsghdr *message, void *userdata)
     return MNL_CB_STOP;
 }
 
-static void put_port(struct nlmsghdr *request, uint16_t type, uint16_t port)
+void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *route)
 {
-    if (port)
-        mnl_attr_put_u16(request, type, htons(port));
-}
-
-void kernel_find_route(const struct kernel_query *query, struct kernel_route *route)
-{
-    const uint8_t bits = bits_of(query->peer.family);
+    const uint8_t bits = bits_of(peer->family);
     char buffer[256];
     struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
     struct rtmsg *header = mnl_nlmsg_put_extra_header(request, sizeof(*header));
@@ -164,19 +158,12 @@ void kernel_find_route(const struct kernel_query *query, struct kernel_route *ro
 
     request->nlmsg_type = RTM_GETROUTE;
     request->nlmsg_flags = NLM_F_REQUEST;
-    header->rtm_family = query->peer.family;
+    header->rtm_family = peer->family;
     header->rtm_dst_len = bits;
     /* The entry of the table, with its metrics. IPv6 shows the table, and refuses that flag. */
     header->rtm_flags = RTM_F_FIB_MATCH | (bits == 32 ? RTM_F_LOOKUP_TABLE : 0);
-    mnl_attr_put(request, RTA_DST, bits / 8u, query->peer.addr);
-    if (query->source.family) {
-        header->rtm_src_len = bits;
-        mnl_attr_put(request, RTA_SRC, bits / 8u, query->source.addr);
-    }
+    mnl_attr_put(request, RTA_DST, bits / 8u, peer->addr);
     mnl_attr_put_u8(request, RTA_IP_PROTO, IPPROTO_TCP);
-    put_port(request, RTA_SPORT, query->source_port);
-    put_port(request, RTA_DPORT, query->port);
-    mnl_attr_put_u32(request, RTA_UID, geteuid());
     *route = (struct kernel_route){ .error = -EBADMSG };
     r = exchange(request, on_route, route);
     if (r < 0)

@@ -23,14 +23,7 @@ struct kernel_rules {
 
 int kernel_read_rules(struct kernel_rules *rules);
 
-/* A connection whose route is asked for. */
-struct kernel_query {
-    struct riptide_prefix peer;   /* an address */
-    struct riptide_prefix source; /* family 0: any */
-    uint16_t source_port, port;   /* 0: any */
-};
-
-/* The route that it takes. */
+/* The route that TCP of this user takes to an address. */
 struct kernel_route {
     int error;                   /* -errno where it has none, else 0 */
     struct riptide_prefix match; /* the route's destination */
@@ -40,7 +33,7 @@ struct kernel_route {
     uint32_t ifindex;
 };
 
-void kernel_find_route(const struct kernel_query *query, struct kernel_route *route);
+void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *route);
 
 /* The n-th number, from 0, of net.ipv4.NAME; -1: it cannot be read. */
 long kernel_read_sysctl(const char *name, int n);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide observe: a dump of the open connections, summed up for each peer. */
 #include "commands.h"
-#include "samples.h"
-#include "text.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +15,9 @@ struct sum {
     struct riptide_prefix dst;
     uint64_t connections;
     uint64_t cwnd_total, cwnd_max;
-    uint64_t rtt_total_us, rtt_connections; /* those with a measurement */
     uint64_t min_rtt_us;
     uint64_t acked_bytes;
     uint64_t retrans_segs;
-    uint64_t rate_Bps; /* the largest */
 };
 
 /* Memory grows with destinations, not with connections. */
@@ -59,12 +56,6 @@ static struct sum *find_sum(struct sums *sums, const struct riptide_prefix *dst)
     return sum;
 }
 
-static void keep_most(uint64_t *most, uint64_t value)
-{
-    if (value > *most)
-        *most = value;
-}
-
 static int add(void *userdata, const struct riptide_sample *sample)
 {
     struct sum *sum = find_sum(userdata, &sample->dst);
@@ -73,14 +64,12 @@ static int add(void *userdata, const struct riptide_sample *sample)
         return -ENOMEM;
     sum->connections++;
     sum->cwnd_total += sample->cwnd;
-    keep_most(&sum->cwnd_max, sample->cwnd);
-    sum->rtt_total_us += sample->rtt_us;
-    sum->rtt_connections += sample->rtt_us > 0;
+    if (sample->cwnd > sum->cwnd_max)
+        sum->cwnd_max = sample->cwnd;
     if (sample->min_rtt_us > 0 && (sum->min_rtt_us == 0 || sample->min_rtt_us < sum->min_rtt_us))
         sum->min_rtt_us = sample->min_rtt_us;
     sum->acked_bytes += sample->acked_bytes;
     sum->retrans_segs += sample->retrans_segs;
-    keep_most(&sum->rate_Bps, sample->delivery_rate_Bps);
     return 0;
 }
 
@@ -112,39 +101,30 @@ static json_t *to_json(const struct sums *sums)
 
     for (size_t i = 0; i < sums->n; i++) {
         const struct sum *sum = sums->rows[i];
-        uint64_t n = sum->rtt_connections;
 
         riptide_prefix_format(&sum->dst, dst);
         json_array_append_new(
-            rows, json_pack("{s:s, s:I, s:f, s:I, s:o, s:o, s:I, s:I, s:o}", "dst", dst,
+            rows, json_pack("{s:s, s:I, s:f, s:I, s:o, s:I, s:I}", "dst", dst,
                             "connections", (json_int_t)sum->connections, "cwnd_mean",
                             (double)sum->cwnd_total / (double)sum->connections, "cwnd_max",
-                            (json_int_t)sum->cwnd_max, "rtt_mean_us",
-                            figure_or_null(n ? sum->rtt_total_us / n : 0), "min_rtt_us",
+                            (json_int_t)sum->cwnd_max, "min_rtt_us",
                             figure_or_null(sum->min_rtt_us), "acked_bytes",
                             (json_int_t)sum->acked_bytes, "retrans_segs",
-                            (json_int_t)sum->retrans_segs, "max_delivery_rate_Bps",
-                            figure_or_null(sum->rate_Bps)));
+                            (json_int_t)sum->retrans_segs));
     }
     return json_pack("{s:o}", "destinations", rows);
 }
 
 static void print_row(const struct sum *sum)
 {
-    const double rtt_us =
-        sum->rtt_connections ? (double)sum->rtt_total_us / (double)sum->rtt_connections : 0;
-    char amount[TEXT_AMOUNT_BYTES], dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    const double min_rtt_ms = (double)sum->min_rtt_us / 1e3;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     riptide_prefix_format(&sum->dst, dst);
     printf("%-39s %5" PRIu64 " %4.0f %5" PRIu64, dst, sum->connections,
            (double)sum->cwnd_total / (double)sum->connections, sum->cwnd_max);
-    if (rtt_us > 0)
-        printf(" %5.*f", rtt_us < 999950, rtt_us / 1e3);
-    else
-        printf("     -");
-    printf(" %5s", text_bytes(amount, (double)sum->retrans_segs));
-    printf(" %5s", text_bytes(amount, (double)sum->acked_bytes));
-    printf(" %5s\n", sum->rate_Bps ? text_bytes(amount, (double)sum->rate_Bps) : "-");
+    printf(min_rtt_ms > 0 ? " %6.*f" : "      -", min_rtt_ms < 1000, min_rtt_ms);
+    printf(" %5" PRIu64 " %8.1f\n", sum->retrans_segs, (double)sum->acked_bytes / 1e6);
 }
 
 static void print_table(const struct sums *sums, uint32_t top)
@@ -154,7 +134,7 @@ static void print_table(const struct sums *sums, uint32_t top)
 
     for (size_t i = 0; i < sums->n; i++)
         n_connections += sums->rows[i]->connections;
-    printf("%-39s CONNS CWND   MAX   RTT  RETR ACKED  RATE\n", "DESTINATION");
+    printf("%-39s CONNS CWND   MAX RTT/ms  RETR ACKED/MB\n", "DESTINATION");
     for (size_t i = 0; i < n; i++)
         print_row(sums->rows[i]);
     if (n < sums->n)
@@ -162,9 +142,7 @@ static void print_table(const struct sums *sums, uint32_t top)
     printf("%zu destinations, %" PRIu64 " connections open now\n", sums->n, n_connections);
 }
 
-/* Of connections to the operands. Returns the exit status. */
-static int open_observer(struct riptide_observer **observerp,
-                         const struct command_options *options)
+int observe_open(struct riptide_observer **observerp, const struct command_options *options)
 {
     const size_t n = (size_t)options->n_operands;
     struct riptide_prefix *learn = calloc(n + 1, sizeof(*learn));
@@ -188,33 +166,47 @@ static int open_observer(struct riptide_observer **observerp,
     return status;
 }
 
+int observe_dump(struct riptide_observer *observer, const struct command_options *options,
+                 observe_take *take, void *userdata)
+{
+    struct pollfd fd = { .fd = riptide_observer_get_fd(observer), .events = POLLIN };
+    const struct riptide_error none = { .text = "" };
+    const struct riptide_sample *sample;
+    int r = riptide_observer_start(observer);
+
+    while (r >= 0 && r != RIPTIDE_E_DONE) {
+        poll(&fd, 1, -1);
+        r = riptide_observer_dispatch(observer);
+        while (r >= 0 && (r = riptide_observer_pop(observer, &sample)) == 0)
+            r = take(userdata, sample);
+    }
+    return r < 0 ? command_fail(options, &none, r) : EXIT_SUCCESS;
+}
+
 int observe_run(const struct command_options *options)
 {
     struct riptide_observer *observer = NULL;
-    struct riptide_error error = { .text = "" };
     struct sums sums = { .rows = NULL };
-    int status = open_observer(&observer, options), r = 0;
+    int status = observe_open(&observer, options);
+    bool is_last = status != EXIT_SUCCESS;
 
-    while (status == EXIT_SUCCESS) {
-        r = samples_dump(observer, add, &sums);
-        if (r < 0) {
-            status = command_fail(options, &error, r);
-            break;
-        }
+    while (!is_last) {
+        status = observe_dump(observer, options, add, &sums);
+        is_last = status != EXIT_SUCCESS || !options->watch;
         if (sums.n > 0)
             qsort(sums.rows, sums.n, sizeof(struct sum *), compare);
         if (options->watch && !options->json && isatty(STDOUT_FILENO))
             fputs("\033[H\033[2J", stdout);
-        if (options->json)
+        if (status == EXIT_SUCCESS && options->json)
             status = command_print_json(options, to_json(&sums));
-        else
+        else if (status == EXIT_SUCCESS)
             print_table(&sums, options->top);
         clear(&sums);
-        if (!options->watch || fflush(stdout) != 0)
+        if (fflush(stdout) != 0)
             break;
-        sleep(1);
+        if (!is_last)
+            sleep(1);
     }
-    clear(&sums);
     riptide_observer_free(observer);
     return status;
 }

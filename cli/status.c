@@ -15,9 +15,7 @@
 /* Fields below the first line: those that no longer fit are left out. */
 static unsigned int lines_left = 6;
 
-static void field(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void field(const char *name, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void field(const char *name, const char *format, ...)
 {
     char text[TEXT_BYTES];
     va_list args;
@@ -131,12 +129,9 @@ static void put_effect(const json_t *effect)
 static void put_figures(const json_t *status)
 {
     const json_t *apply = get(status, "apply"), *round = get(status, "round");
-    const double in_force = real(status, "in_force_percent");
     char span[TEXT_SPAN_BYTES], ago[TEXT_SPAN_BYTES];
 
     put_minute(status);
-    if (in_force < 99.95 && json_is_object(round) && json_is_false(get(status, "dry_run")))
-        field("in force", "%.1f %% of the last minute", in_force);
     field("destinations", FORMAT " with a window, at most " FORMAT "; without a route: " FORMAT,
           number(status, "destinations"), number(status, "max_destinations"),
           number(status, "left_alone"));

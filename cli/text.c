@@ -78,21 +78,3 @@ const char *text_time(char text[TEXT_TIME_BYTES], const char *utc, const char *f
     strftime(text, TEXT_TIME_BYTES, format, localtime_r(&time, &tm));
     return text;
 }
-
-const char *text_bytes(char text[TEXT_AMOUNT_BYTES], double value)
-{
-    static const char units[] = "kMGTPE";
-    size_t unit = 0;
-
-    if (value < 10000) {
-        snprintf(text, TEXT_AMOUNT_BYTES, "%.0f", value);
-        return text;
-    }
-    value /= 1000;
-    while (value >= 999.5 && units[unit + 1]) {
-        value /= 1000;
-        unit++;
-    }
-    snprintf(text, TEXT_AMOUNT_BYTES, value < 99.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
-    return text;
-}

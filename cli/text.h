@@ -30,10 +30,4 @@ const char *text_span(char text[TEXT_SPAN_BYTES], double s);
 /* "2026-11-27T08:00:00Z" in local time, by a format of strftime(3). */
 const char *text_time(char text[TEXT_TIME_BYTES], const char *utc, const char *format);
 
-/* The size of text_bytes's text. */
-#define TEXT_AMOUNT_BYTES 24
-
-/* A number of bytes from 0 on, in five characters at most: "9999", "12.3k", "123M". */
-const char *text_bytes(char text[TEXT_AMOUNT_BYTES], double value);
-
 #endif

@@ -23,24 +23,13 @@ enum { MOST_TRIES = 20 };
 
 /* The opened connection, before any data was sent; what riptided and the kernel say of it. */
 struct probe {
-    struct kernel_query query;
+    struct riptide_prefix peer;
+    uint16_t port;
     struct tcp_info info; /* an older kernel fills less */
     struct kernel_route route;
     json_t *answer; /* of riptided; NULL: it did not answer, for this reason */
     struct riptide_error error;
 };
-
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-};
-
-static void *bytes_of(union address *address)
-{
-    return address->any.sa_family == AF_INET ? (void *)&address->v4.sin_addr
-                                             : (void *)&address->v6.sin6_addr;
-}
 
 static int wait_connected(int fd)
 {
@@ -61,27 +50,23 @@ static int wait_connected(int fd)
 /* Opens the connection, reads it, and closes it. */
 static int connect_once(struct probe *probe)
 {
-    struct riptide_prefix *source = &probe->query.source;
-    socklen_t info_bytes = sizeof(probe->info), near_bytes = sizeof(union address);
-    /* Families and ports are at the same offset in both. */
-    union address near = { 0 }, far = { .v6 = { .sin6_family = probe->query.peer.family,
-                                                .sin6_port = htons(probe->query.port) } };
-    int fd = socket(probe->query.peer.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int r;
+    const uint8_t family = probe->peer.family;
+    struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(probe->port) };
+    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(probe->port) };
+    const void *peer = family == AF_INET ? (void *)&v4 : (void *)&v6;
+    const socklen_t peer_bytes = family == AF_INET ? sizeof(v4) : sizeof(v6);
+    socklen_t info_bytes = sizeof(probe->info);
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), r = 0;
 
     if (fd < 0)
         return -errno;
-    memcpy(bytes_of(&far), probe->query.peer.addr, probe->query.peer.len / 8);
-    r = connect(fd, &far.any, sizeof(far)) < 0 ? -errno : 0;
-    if (r == -EINPROGRESS)
-        r = wait_connected(fd);
-    if (r == 0 && (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &probe->info, &info_bytes) < 0 ||
-                   getsockname(fd, &near.any, &near_bytes) < 0))
+    memcpy(&v4.sin_addr, probe->peer.addr, sizeof(v4.sin_addr));
+    memcpy(&v6.sin6_addr, probe->peer.addr, sizeof(v6.sin6_addr));
+    if (connect(fd, peer, peer_bytes) < 0)
+        r = errno == EINPROGRESS ? wait_connected(fd) : -errno;
+    if (r == 0 && getsockopt(fd, IPPROTO_TCP, TCP_INFO, &probe->info, &info_bytes) < 0)
         r = -errno;
     close(fd);
-    *source = probe->query.peer;
-    memcpy(source->addr, bytes_of(&near), source->len / 8);
-    probe->query.source_port = ntohs(near.v6.sin6_port);
     return r;
 }
 
@@ -111,7 +96,7 @@ static int gather(struct probe *probe, const struct command_options *options)
         client_ask(options->control,
                    json_pack("{s:s, s:s}", "request", "explain", "dst", options->operands[0]),
                    &probe->answer, &pid, &probe->error);
-        kernel_find_route(&probe->query, &probe->route);
+        kernel_find_route(&probe->peer, &probe->route);
         if (is_ours(probe) || !probe->answer || text_of(probe->answer, "reason")[0])
             break;
     }
@@ -152,7 +137,7 @@ static int report(const struct probe *probe, const char *peer)
     const bool has_ours = is_ours(probe);
 
     printf("%s: %s port %u starts with %u segments\n", has_ours ? "applied" : "other", peer,
-           probe->query.port, info->tcpi_snd_cwnd);
+           probe->port, info->tcpi_snd_cwnd);
     if (!has_ours)
         put_reason(probe);
     if (fits > 0)
@@ -174,14 +159,14 @@ int verify_run(const struct command_options *options)
     if (options->n_operands < 1 || options->n_operands > 2)
         return command_say(options, EXIT_USAGE,
                            "give an address, and a port where it is not %d", DEFAULT_PORT);
-    if (strchr(peer, '/') || riptide_prefix_parse(&probe.query.peer, peer) != 0)
+    if (strchr(peer, '/') || riptide_prefix_parse(&probe.peer, peer) != 0)
         return command_say(options, EXIT_USAGE, "%s: no IPv4 or IPv6 address", peer);
     if (options->n_operands == 2 &&
         (value_u32.parse(&port, options->operands[1]) < 0 || port == 0 ||
          port > UINT16_MAX))
         return command_say(options, EXIT_USAGE, "%s: no port from 1 to 65535",
                            options->operands[1]);
-    probe.query.port = (uint16_t)port;
+    probe.port = (uint16_t)port;
     r = gather(&probe, options);
     if (r < 0)
         status = command_say(options, EXIT_FAILURE, "%s port %u: %s", peer, port,

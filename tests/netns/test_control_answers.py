@@ -31,10 +31,10 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
         wait_rounds()
         with daemon.stopped():
             first, *left_over, do = fits(net.host.run(RIPTIDE, check=False), 4)
-            assert re.fullmatch(rf"riptide: HANGS \(process {daemon.pid} is stopped\)\. Its last round was \d+(\.\d)? s ago\.", first)
+            assert re.fullmatch(rf"riptide: HANGS\. No answer for 5 s; process {daemon.pid}, last round \d+(\.\d)? s ago\.", first)
             assert left_over == ["  left         2 rules; they and its program, if it has one, still give windows,",
                                  "               which nobody maintains"]
-            assert do == f"  do           kill -CONT {daemon.pid}"
+            assert do == f"  do           systemctl restart riptided (without systemd: kill -KILL {daemon.pid})"
             assert riptide_json(net.host, "status", check=False)["pid"] == daemon.pid
         daemon.signal(signal.SIGKILL)
         assert left(riptide_json(net.host, "status", check=False)) == ("not running", 2)
@@ -133,7 +133,6 @@ def test_status_says_for_how_long_windows_were_in_force(net, daemon, apply):
         net.host.run(RIPTIDE, "pause")
         wait_until(lambda: 0 < status()["in_force_percent"] < 50, "as long a pause")
         assert 0 < float(re.search(r"^riptide_in_force_ratio (.*)$", net.host.run(RIPTIDE, "metrics").stdout, re.M)[1]) < 0.5
-        assert re.search(r"^  in force     [1-4]?\d\.\d % of the last minute$", net.host.run(RIPTIDE, "status").stdout, re.M)
 
 
 def test_status_says_how_much_room_there_is(net):

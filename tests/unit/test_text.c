@@ -47,22 +47,3 @@ TEST(a_duration_has_the_largest_unit_of_which_it_has_two)
     assert_span(172800, "2 d");
     assert_span(31622400, "366 d");
 }
-
-static void assert_bytes(double value, const char *expected)
-{
-    char text[TEXT_AMOUNT_BYTES];
-
-    assert_string_equal(text_bytes(text, value), expected);
-}
-
-TEST(bytes_have_five_characters_at_most)
-{
-    assert_bytes(0, "0");
-    assert_bytes(9999, "9999");
-    assert_bytes(10000, "10.0k");
-    assert_bytes(99949, "99.9k");
-    assert_bytes(99951, "100k");
-    assert_bytes(999499, "999k");
-    assert_bytes(999500, "1.0M");
-    assert_bytes(18446744073709551615.0, "18.4E");
-}
