@@ -26,8 +26,8 @@ ROUNDS, APART_ROUNDS = 25, 5
 BEGIN_S, RUN_S, SETTLE_S = 4, 14, 30
 HELD_OUT, CWND = 20, 24
 # Window, share held out, pacing (an effect even with a window of ten), seconds until the close.
-WORLDS = {"none": (KERNEL_CWND, HELD_OUT, "off", 0), "mixed": (CWND, HELD_OUT, "auto", 0),
-          "all": (CWND, 0, "auto", 0), "apart": (CWND, HELD_OUT, "auto", 0.01)}
+WORLDS = {"none": (KERNEL_CWND, HELD_OUT, "off", 0), "mixed": (CWND, HELD_OUT, "on", 0),
+          "all": (CWND, 0, "on", 0), "apart": (CWND, HELD_OUT, "on", 0.01)}
 MOST_CLAIMS, LEAST_HELD = 0.05, 0.93
 LEAST_CONNECTIONS = 20  # of each arm, for a verdict
 
@@ -282,7 +282,7 @@ def judge_hour(evaluation):
     plan = [one for number in range(len(cwnds))
             for one in worlds.plan(HOUR_PATH, number, evaluation.drawn("hour", number), end_s)]
     with network(evaluation, [HOUR_PATH] * len(cwnds)) as testbed:
-        reads = play(testbed, plan, [forced(cwnd, held_out, "auto" if cwnd > KERNEL_CWND else "off")
+        reads = play(testbed, plan, [forced(cwnd, held_out, "on" if cwnd > KERNEL_CWND else "off")
                                      for cwnd in cwnds], every_s=0.5)[1]
     n_shown = 0
     table = evaluation.table("hour", "sender", "cwnd", "minutes", "connections", "held_out", "verdict", *BOUNDS)
