@@ -65,10 +65,11 @@ struct daemon {
     struct history history;
     struct service service;
     enum ending ending;
-    uint64_t saved_ns;     /* when the state was last saved, or the attempt failed; 0: not yet */
-    bool is_state_failing; /* and this was logged */
-    uint64_t metrics_ns;   /* when metrics were last written, or the attempt failed; 0: not yet */
-    bool is_metrics_failing;
+    uint64_t saved_ns;       /* when the state was last saved, or the attempt failed; 0: not yet */
+    char state_failure[256]; /* why, as logged; empty: it did not fail */
+    char history_failure[256];
+    uint64_t metrics_ns;     /* when metrics were last written, or the attempt failed; 0: not yet */
+    char metrics_failure[256];
     bool has_metrics; /* the file is there, and ours */
 };
 

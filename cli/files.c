@@ -86,38 +86,38 @@ void files_note_hour(struct daemon *daemon)
     history_note(&daemon->history, &now);
 }
 
-static void note(bool *is_failing, const char *what, int r, const struct riptide_error *error)
+static void note(char failure[256], const char *what, int r, const struct riptide_error *error)
 {
     const char *text = log_error_text(error, r);
 
     /* The text begins with the field, if there is one. */
     if (error->field)
         text += strlen(error->field) + strlen(": ");
-    if (r < 0 && !*is_failing)
+    if (r < 0 && !failure[0])
         log_line(LOG_LEVEL_WARNING, "%s not saved: %s", what, text);
-    if (r == 0 && *is_failing)
+    if (r == 0 && failure[0])
         log_line(LOG_LEVEL_INFO, "%s saved again", what);
-    *is_failing = r < 0;
+    snprintf(failure, 256, "%s", r < 0 ? text : "");
 }
 
-static int save_history(struct daemon *daemon, struct riptide_error *error)
+/* `r` is the agent's result for the state, whose directory the history shares. */
+static void end_save(struct daemon *daemon, int r, struct riptide_error *error)
 {
     char path[256];
 
-    return file_replace(history_path(daemon, path), 0600, history_print, &daemon->history, error);
+    note(daemon->state_failure, "state", r, error);
+    if (r < 0)
+        return;
+    r = file_replace(history_path(daemon, path), 0600, history_print, &daemon->history, error);
+    note(daemon->history_failure, "history", r, error);
 }
 
 void files_save(struct daemon *daemon, bool is_synced)
 {
     struct riptide_error error = { .text = "" };
-    int r;
 
-    if (!files_keep_state(daemon))
-        return;
-    r = riptide_agent_save(daemon->agent, is_synced, &error);
-    if (r == 0)
-        r = save_history(daemon, &error);
-    note(&daemon->is_state_failing, "state", r, &error);
+    if (files_keep_state(daemon))
+        end_save(daemon, riptide_agent_save(daemon->agent, is_synced, &error), &error);
 }
 
 /* Not synced: after a crash of the machine the content is useless. Readable by all. */
@@ -126,7 +126,7 @@ static void write_metrics(struct daemon *daemon)
     struct riptide_error error = { .text = "" };
     int r = file_replace(daemon->settings->metrics, 0644, answers_print_metrics, daemon, &error);
 
-    note(&daemon->is_metrics_failing, "metrics", r, &error);
+    note(daemon->metrics_failure, "metrics", r, &error);
     /* On a full disk the last one stays; -EINVAL: what is in its place is not ours. */
     daemon->has_metrics = r == 0 || (daemon->has_metrics && r != -EINVAL);
 }
@@ -162,9 +162,7 @@ void files_end(struct daemon *daemon, int r, const struct riptide_error *error)
 
     if (files_keep_state(daemon)) {
         files_note_hour(daemon);
-        if (r == 0)
-            r = save_history(daemon, &reason);
-        note(&daemon->is_state_failing, "state", r, &reason);
+        end_save(daemon, r, &reason);
     }
     /* No reader may take the daemon for running. */
     if (daemon->has_metrics)

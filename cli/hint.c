@@ -73,13 +73,15 @@ static void print_list(const json_t *hints)
 static void print_added(const struct command_options *options, const json_t *answer)
 {
     char window[32] = "no window", span[TEXT_SPAN_BYTES];
+    const char *reason = text_of(answer, "reason");
 
     if (!options->is_off)
         snprintf(window, sizeof(window), "at most %u", options->cwnd_max);
     printf("%s: %s for %s, from the next round on\n", text_of(answer, "dst"), window,
            text_span(span, real(answer, "for_ms") / 1e3));
-    printf("  destinations known within: " FORMAT "; a restart %s it\n",
-           number(answer, "destinations"), json_is_true(get(answer, "is_kept")) ? "keeps" : "ends");
+    printf("  destinations known within: " FORMAT "; a restart %s it%s%s\n",
+           number(answer, "destinations"), json_is_true(get(answer, "is_kept")) ? "keeps" : "ends",
+           *reason ? ": " : "", reason);
 }
 
 int hint_run(const struct command_options *options)

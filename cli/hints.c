@@ -130,7 +130,7 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_n
         snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
     if (r != 0)
         return r;
-    daemon->saved_ns = 0; /* what has changed must outlive a crash */
+    files_save(daemon, false); /* what has changed must outlive a crash */
     riptide_prefix_format(&hint->dst, dst);
     if (hint->cwnd_max > 0)
         snprintf(max, sizeof(max), "at most %" PRIu32, hint->cwnd_max);
@@ -152,7 +152,7 @@ int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
     riptide_prefix_format(dst, text);
     if (hint && riptide_agent_remove_hint(daemon->agent, dst) == 0) {
         *hint = daemon->hints.list[--daemon->hints.n];
-        daemon->saved_ns = 0; /* what has changed must outlive a crash */
+        files_save(daemon, false); /* what has changed must outlive a crash */
         log_line(LOG_LEVEL_INFO, "hint: %s: removed", text);
         return 0;
     }
@@ -165,16 +165,17 @@ int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
     return RIPTIDE_E_UNKNOWN;
 }
 
-bool daemon_keeps_state(const struct daemon *daemon)
+bool daemon_keeps_state(const struct daemon *daemon, const char **reasonp)
 {
-    return files_keep_state(daemon);
+    *reasonp = daemon->state_failure[0] ? daemon->state_failure : NULL;
+    return files_keep_state(daemon) && !*reasonp;
 }
 
 int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error)
 {
     int r = riptide_agent_set_paused(daemon->agent, is_paused);
 
-    daemon->saved_ns = 0; /* what has changed must outlive a crash */
+    files_save(daemon, false); /* what has changed must outlive a crash */
     if (r < 0)
         snprintf(error->text, sizeof(error->text),
                  "a rule could not be removed: %s; `riptide flush` removes all", strerror(-r));

@@ -8,6 +8,7 @@
 int pause_run(const struct command_options *options)
 {
     char span[TEXT_SPAN_BYTES];
+    const char *reason;
     json_t *answer;
     int status =
         client_ask_or_say(options, json_pack("{s:s}", "request", options->command), &answer);
@@ -16,9 +17,11 @@ int pause_run(const struct command_options *options)
         return status;
     if (options->json)
         return command_print_json(options, answer);
+    reason = text_of(answer, "reason");
     if (json_is_true(get(answer, "paused")))
-        printf("paused: no window is given until `riptide resume`%s\n",
-               json_is_true(get(answer, "is_kept")) ? ", also after a restart" : " or a restart");
+        printf("paused: no window is given until `riptide resume`%s%s%s\n",
+               json_is_true(get(answer, "is_kept")) ? ", also after a restart" : " or a restart",
+               *reason ? ": " : "", reason);
     else if (real(answer, "suspended_s") > 0)
         printf("resumed; still suspended for %s\n", text_span(span, real(answer, "suspended_s")));
     else

@@ -126,6 +126,17 @@ static json_t *run_explain(struct call *call)
     return daemon_explain(call->daemon, &dst);
 }
 
+/* Whether a restart keeps what has changed, and why not. */
+static json_t *with_kept(struct call *call, json_t *answer)
+{
+    const char *reason;
+    bool is_kept = daemon_keeps_state(call->daemon, &reason);
+
+    json_object_update_new(answer, json_pack("{s:b, s:o}", "is_kept", is_kept, "reason",
+                                             text_or_null(reason)));
+    return answer;
+}
+
 static json_t *run_hint(struct call *call)
 {
     struct riptide_hint hint = { .cwnd_max = 0 };
@@ -149,8 +160,8 @@ static json_t *run_hint(struct call *call)
     if (daemon_hint(call->daemon, &hint, (uint64_t)for_ms * 1000000, &destinations,
                     &call->error) != 0)
         return NULL;
-    return json_pack("{s:s, s:I, s:I, s:b}", "dst", text, "for_ms", for_ms, "destinations",
-                     (json_int_t)destinations, "is_kept", daemon_keeps_state(call->daemon));
+    return with_kept(call, json_pack("{s:s, s:I, s:I}", "dst", text, "for_ms", for_ms,
+                                     "destinations", (json_int_t)destinations));
 }
 
 static json_t *run_unhint(struct call *call)
@@ -170,9 +181,8 @@ static json_t *run_pause(struct call *call)
 
     if (!take_members(call, "{}") || daemon_pause(call->daemon, is_paused, &call->error) != 0)
         return NULL;
-    return json_pack("{s:b, s:f, s:b}", "paused", is_paused, "suspended_s",
-                     daemon_suspended_s(call->daemon), "is_kept",
-                     daemon_keeps_state(call->daemon));
+    return with_kept(call, json_pack("{s:b, s:f}", "paused", is_paused, "suspended_s",
+                                     daemon_suspended_s(call->daemon)));
 }
 
 static const struct verb verbs[] = {

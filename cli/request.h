@@ -53,8 +53,11 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_n
 /* Removes the hint for that prefix. */
 int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
                   struct riptide_error *error);
-/* Whether a state file keeps hints and a pause over a restart. */
-bool daemon_keeps_state(const struct daemon *daemon);
+/*
+ * Whether the last change is in a state file, which keeps it over a restart; else sets why not,
+ * NULL: no file is configured.
+ */
+bool daemon_keeps_state(const struct daemon *daemon, const char **reasonp);
 int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error);
 
 /* Time until windows are tried again; 0: they are given. */

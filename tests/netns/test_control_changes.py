@@ -149,7 +149,7 @@ def test_pause_and_resume_while_rules_are_looked_at(net):
 def test_pause_is_off_at_once_and_resume_loses_nothing(net):
     with Daemon.learned(net, {"203.0.113.1": 30, "2001:db8::1": 30}) as daemon:
         before = windows(net.host)
-        assert riptide_json(net.host, "pause") == {"paused": True, "suspended_s": 0, "is_kept": False}
+        assert riptide_json(net.host, "pause") == {"paused": True, "suspended_s": 0, "is_kept": False, "reason": None}
         assert rules(net.host) == []  # at once, before the answer
         assert windows(net.host) == before
         assert net.connect("203.0.113.1").cwnd() == 10
@@ -164,7 +164,7 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
                 net.host.ip(family, "rule", "add", "pref", 32765, "iif", "lo", "ipproto", "tcp",
                             "lookup", 7230, "protocol", 230, "suppress_prefixlength", length)
             wait_until(lambda: not rules(net.host), "the end of the rules that came back")
-        assert riptide_json(net.host, "resume") == {"paused": False, "suspended_s": 0, "is_kept": False}
+        assert riptide_json(net.host, "resume") == {"paused": False, "suspended_s": 0, "is_kept": False, "reason": None}
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         assert net.connect("2001:db8::1").cwnd() == before["2001:db8::1"]
         wait_until(lambda: "enabled again" in daemon.said(), "a line in the log")
@@ -199,7 +199,7 @@ def test_the_history_goes_on_over_a_restart_and_no_link_is_followed(net, tmp_pat
     history.symlink_to(other)
     (tmp_path / "state.history.tmp").symlink_to(other)
     with started() as daemon:
-        wait_until(lambda: "state not saved: " in daemon.said(), "a warning")
+        wait_until(lambda: "history not saved: " in daemon.said(), "a warning")
     assert other.read_text() == "mine" and history.is_symlink()
 
 

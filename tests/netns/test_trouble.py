@@ -9,7 +9,7 @@ import resource
 import subprocess
 
 import pytest
-from control import status
+from control import riptide_json, status
 from netns import (BY_ROUTES, DEADLINE_S, PATIENCE, RIPTIDE, RIPTIDED, Daemon, routes, rules, snapshot, wait_until, wait_window,
                    windows)
 
@@ -72,8 +72,13 @@ def test_file_that_cannot_be_written_is_said_once_and_so_is_its_end(net, tmp_pat
                 wait_window(net.host, f"203.0.113.{n}")
             (line,) = lines_about(daemon, begin)
             assert re.search(rf"{begin}([a-z ]+: )?{reason}(;|$)", line)
+            if option == "--state":
+                answer = riptide_json(net.host, "resume")
+                assert not answer["is_kept"] and reason in answer["reason"]
             stack.close()
-            if option == "--metrics":
+            if option == "--state":
+                assert riptide_json(net.host, "resume")["is_kept"] and path.exists()  # before the answer
+            else:
                 wait_until(path.exists, "a file")
                 wait_until(lambda: lines_about(daemon, again), "the line")
             daemon.stop()

@@ -94,9 +94,10 @@ int daemon_hint(struct daemon *daemon, struct riptide_hint *given, uint64_t for_
     return 0;
 }
 
-bool daemon_keeps_state(const struct daemon *daemon)
+bool daemon_keeps_state(const struct daemon *daemon, const char **reasonp)
 {
     (void)daemon;
+    *reasonp = NULL;
     return true;
 }
 

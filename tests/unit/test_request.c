@@ -59,15 +59,15 @@ TEST(changes_are_made)
 {
     struct daemon stand_in = { .n_rows = 0 };
 
-    assert_answer(&stand_in, "{\"request\":\"pause\"}", "{\"paused\":true,\"suspended_s\":0.0,\"is_kept\":true,\"ok\":true}");
+    assert_answer(&stand_in, "{\"request\":\"pause\"}", "{\"paused\":true,\"suspended_s\":0.0,\"is_kept\":true,\"reason\":null,\"ok\":true}");
     assert_true(stand_in.is_paused);
-    assert_answer(&stand_in, "{\"request\":\"resume\"}", "{\"paused\":false,\"suspended_s\":0.0,\"is_kept\":true,\"ok\":true}");
+    assert_answer(&stand_in, "{\"request\":\"resume\"}", "{\"paused\":false,\"suspended_s\":0.0,\"is_kept\":true,\"reason\":null,\"ok\":true}");
     assert_false(stand_in.is_paused);
     assert_answer(&stand_in,
                   "{\"request\":\"hint\",\"dst\":\"192.0.2.0/24\",\"cwnd_max\":20,\"off\":true,"
                   "\"for_ms\":600000}",
                   "{\"dst\":\"192.0.2.0/24\",\"for_ms\":600000,"
-                  "\"destinations\":3,\"is_kept\":true,\"ok\":true}");
+                  "\"destinations\":3,\"is_kept\":true,\"reason\":null,\"ok\":true}");
     assert_int_equal(stand_in.hint.cwnd_max, 20);
     assert_true(stand_in.hint.off);
     assert_int_equal(stand_in.hint.dst.len, 24);
