@@ -80,7 +80,7 @@ class Lateness:
 # The state of a riptided after its first verdict: 0.2 % are held out.
 SETTLED = """riptide state 2 saved_ns=0
 riptide agent 2
-experiment=5 phase=1 since_s=0 suspended=0 until_ns=0 wait_ns=0 given_ns=0 shown_ns=0
+experiment=5 phase=1 until_ns=0 wait_ns=0 given_ns=0 shown_ns=0
 """
 
 

@@ -140,7 +140,6 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     if (agent->backend != RIPTIDE_ROUTES && !applier->dry_run)
         agent->experiment.holdout_percent = applier->holdout_percent;
     agent->experiment.seed = applier->holdout_seed;
-    agent->experiment.since_s = read_clock(CLOCK_REALTIME) / NS_PER_S;
     if (state_load(agent) && error && !error->text[0])
         error_set(error, "%s", agent->state_said.text);
     agent->is_backend_news = applier->backend != RIPTIDE_ROUTES;

@@ -7,8 +7,9 @@
  *     paused=1
  *     hint=203.0.113.0/24 cwnd_max=15 off=0 until_ns=1790000000000000000 left_ns=3600000000000
  *     outcome=29 sums=40,2,81920,167772160,3276,536756
- *     experiment=5 phase=0 since_s=1789990000 suspended=0 until_ns=0 wait_ns=0 given_ns=0 ...
+ *     experiment=5 phase=0 until_ns=0 wait_ns=0 given_ns=0 shown_ns=0
  *
+ * Fields as in lib/compute/state.c: unknown ones are skipped, and those that are missing are 0.
  * until_ns is of CLOCK_REALTIME, the only clock that continues through a reboot. A wait ends then,
  * but lasts no longer than was left when it was saved, where that clock was set back.
  */
@@ -23,12 +24,6 @@
 
 /* The number changes with the classes of outcomes. */
 static const char head[] = "riptide agent 2\n", paused_line[] = "paused=1";
-
-#define HINT_LINE(text, number32, number64)                                                        \
-    "hint=%" text " cwnd_max=%" number32 " off=%d until_ns=%" number64 " left_ns=%" number64
-#define EXPERIMENT_LINE(number32, number64)                                                        \
-    "experiment=%" number32 " phase=%d since_s=%" number64 " suspended=%" number64                 \
-    " until_ns=%" number64 " wait_ns=%" number64 " given_ns=%" number64 " shown_ns=%" number64
 
 enum { LINE_BYTES = 256 };
 
@@ -47,8 +42,9 @@ static void put_hints(FILE *out, const struct riptide_estimator *estimator,
         if (!hint_has_end(hint) || hint->until_ns <= clocks.now_ns)
             continue;
         riptide_prefix_format(&hint->dst, dst);
-        fprintf(out, HINT_LINE("s", PRIu32, PRIu64) "\n", dst, hint->cwnd_max, hint->off,
-                clocks.realtime_ns + left_ns, left_ns);
+        fprintf(out,
+                "hint=%s cwnd_max=%" PRIu32 " off=%d until_ns=%" PRIu64 " left_ns=%" PRIu64 "\n",
+                dst, hint->cwnd_max, hint->off, clocks.realtime_ns + left_ns, left_ns);
     }
 }
 
@@ -67,8 +63,10 @@ static void put_experiment(FILE *out, const struct experiment *experiment,
             fprintf(out, "%.0f%c", all[i][sum] / sum_unit[sum], sum + 1 < SUMS ? ',' : '\n');
     }
     /* After the last outcome, so that those of a truncated file have no known share. */
-    fprintf(out, EXPERIMENT_LINE(PRIu32, PRIu64) "\n", experiment->holdout_percent,
-            experiment->phase, experiment->since_s, suspension->n,
+    fprintf(out,
+            "experiment=%" PRIu32 " phase=%d until_ns=%" PRIu64 " wait_ns=%" PRIu64
+            " given_ns=%" PRIu64 " shown_ns=%" PRIu64 "\n",
+            experiment->holdout_percent, experiment->phase,
             until_ns > 0 ? clocks.realtime_ns + (until_ns > now_ns ? until_ns - now_ns : 0) : 0,
             suspension->wait_ns, now_ns - suspension->since_ns, suspension->shown_ns);
 }
@@ -93,21 +91,28 @@ static uint64_t left_of(uint64_t until_ns, uint64_t most_ns, struct clocks clock
     return left_ns < most_ns ? left_ns : most_ns;
 }
 
+static bool is_of(const char *line, const char *key)
+{
+    return strncmp(line, key, strlen(key)) == 0;
+}
+
 /* Returns whether the line is that of a hint which was added, or has ended. */
 static bool load_hint(struct riptide_estimator *estimator, const char *line, struct clocks clocks)
 {
-    struct riptide_hint hint = { .until_ns = 0 };
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    uint64_t until_ns, left_ns;
-    int off, n = 0;
+    const char *dst = line + strlen("hint=");
+    bool is_damaged = false;
+    uint64_t until_ns = state_number(line, " until_ns=", UINT64_MAX, &is_damaged);
+    uint64_t left_ns = state_number(line, " left_ns=", MOST_LEFT_NS, &is_damaged);
+    struct riptide_hint hint = {
+        .cwnd_max = (uint32_t)state_number(line, " cwnd_max=", UINT32_MAX, &is_damaged),
+        .off = state_number(line, " off=", 1, &is_damaged),
+    };
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    if (sscanf(line, HINT_LINE("49s", SCNu32, SCNu64) "%n", dst, &hint.cwnd_max, &off, &until_ns,
-               &left_ns, &n) != 5 ||
-        line[n] || riptide_prefix_parse(&hint.dst, dst) != 0 || off < 0 || off > 1 ||
-        left_ns > MOST_LEFT_NS)
+    snprintf(text, sizeof(text), "%.*s", (int)strcspn(dst, " "), dst);
+    if (is_damaged || riptide_prefix_parse(&hint.dst, text) != 0)
         return false;
     left_ns = left_of(until_ns, left_ns, clocks);
-    hint.off = off;
     hint.until_ns = clocks.now_ns + left_ns;
     return left_ns == 0 || riptide_estimator_set_hint(estimator, &hint, NULL) == 0;
 }
@@ -139,15 +144,17 @@ static bool load_outcome(struct outcomes *outcomes, const char *line)
 static bool load_experiment(struct experiment *experiment, const char *line, struct clocks clocks,
                             struct riptide_error *said)
 {
-    struct suspension loaded = { 0 };
-    uint64_t since_s, until_ns, given_ns;
-    uint32_t percent;
-    int phase, n = 0;
+    bool is_damaged = false;
+    uint32_t percent = (uint32_t)state_number(line, "experiment=", 100, &is_damaged);
+    uint64_t phase = state_number(line, " phase=", HOLDOUT_PHASES - 1, &is_damaged);
+    uint64_t until_ns = state_number(line, " until_ns=", UINT64_MAX, &is_damaged);
+    uint64_t given_ns = state_number(line, " given_ns=", UINT64_MAX, &is_damaged);
+    struct suspension loaded = {
+        .wait_ns = state_number(line, " wait_ns=", MOST_WAIT_NS, &is_damaged),
+        .shown_ns = state_number(line, " shown_ns=", INT64_MAX / 2, &is_damaged),
+    };
 
-    if (sscanf(line, EXPERIMENT_LINE(SCNu32, SCNu64) "%n", &percent, &phase, &since_s, &loaded.n,
-               &until_ns, &loaded.wait_ns, &given_ns, &loaded.shown_ns, &n) != 8 ||
-        line[n] || phase < 0 || phase >= HOLDOUT_PHASES || loaded.wait_ns > MOST_WAIT_NS ||
-        loaded.shown_ns > INT64_MAX / 2)
+    if (is_damaged || !is_of(line, "experiment="))
         return false;
     loaded.since_ns = clocks.now_ns > given_ns ? clocks.now_ns - given_ns : 1;
     if (until_ns > 0) {
@@ -164,15 +171,9 @@ static bool load_experiment(struct experiment *experiment, const char *line, str
         memset(&experiment->all, 0, sizeof(experiment->all));
         return true;
     }
-    experiment->since_s = since_s;
     if (phase == HOLDOUT_SETTLED)
         experiment_settle(experiment, &experiment->all, 1);
     return true;
-}
-
-static bool is_of(const char *line, const char *key)
-{
-    return strncmp(line, key, strlen(key)) == 0;
 }
 
 void state_text_load(struct riptide_agent *agent, const char *state, struct clocks clocks,

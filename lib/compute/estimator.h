@@ -200,6 +200,9 @@ struct estimator_now {
 };
 void state_put(FILE *out, const void *from);
 
+/* The number after " NAME=", 0 if it is missing; if it is none of at most `most`, damaged. */
+uint64_t state_number(const char *line, const char *name, uint64_t most, bool *is_damaged);
+
 /* The kernel's smallest retransmission timeout, TCP_RTO_MIN in include/net/tcp.h. */
 enum { RTO_MIN_US = 200000 };
 

@@ -77,8 +77,7 @@ RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *est
     return text_give(text, size, state_put, &now);
 }
 
-/* The number after " NAME=", 0 if it is missing; if it is none of at most `most`, damaged. */
-static uint64_t find_number(const char *line, const char *name, uint64_t most, bool *is_damaged)
+uint64_t state_number(const char *line, const char *name, uint64_t most, bool *is_damaged)
 {
     const char *at = strstr(line, name);
     char *end;
@@ -135,13 +134,13 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
 {
     bool is_damaged = !strstr(line, " age_ns=");
     const struct riptide_estimate loaded = {
-        .smoothed = (double)find_number(line, " cwnd=", RIPTIDE_CWND_LIMIT, &is_damaged),
-        .samples = (uint32_t)find_number(line, " samples=", UINT16_MAX, &is_damaged),
-        .min_rtt_us = (uint32_t)find_number(line, " min_rtt_us=", UINT32_MAX, &is_damaged),
-        .pacing_percent = find_number(line, " paced=", 1, &is_damaged) ? 100 : RIPTIDE_AT_ONCE,
-        .may_lower = find_number(line, " has_lost=", 1, &is_damaged),
+        .smoothed = (double)state_number(line, " cwnd=", RIPTIDE_CWND_LIMIT, &is_damaged),
+        .samples = (uint32_t)state_number(line, " samples=", UINT16_MAX, &is_damaged),
+        .min_rtt_us = (uint32_t)state_number(line, " min_rtt_us=", UINT32_MAX, &is_damaged),
+        .pacing_percent = state_number(line, " paced=", 1, &is_damaged) ? 100 : RIPTIDE_AT_ONCE,
+        .may_lower = state_number(line, " has_lost=", 1, &is_damaged),
     };
-    uint64_t age_ns = find_number(line, " age_ns=", INT64_MAX, &is_damaged) + passed_ns;
+    uint64_t age_ns = state_number(line, " age_ns=", INT64_MAX, &is_damaged) + passed_ns;
     /* Shortly after a reboot that is before the zero of this clock. */
     int64_t updated_ns = (int64_t)(estimator->input.now_ns - age_ns);
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -167,7 +166,7 @@ static bool head_check(const char *line, uint64_t realtime_ns, uint64_t *saved_n
                        struct riptide_error *error)
 {
     bool is_damaged = !strstr(line, " saved_ns=");
-    uint64_t saved_ns = find_number(line, " saved_ns=", UINT64_MAX, &is_damaged);
+    uint64_t saved_ns = state_number(line, " saved_ns=", UINT64_MAX, &is_damaged);
 
     *saved_nsp = saved_ns;
     if (strncmp(line, "riptide", strlen("riptide")) != 0)

@@ -168,7 +168,6 @@ enum suspension_step suspension_judge(struct suspension *suspension, const struc
     suspension->wait_ns = next_wait_ns(suspension, now_ns);
     suspension->shown_ns = now_ns - suspension->since_ns;
     suspension->until_ns = now_ns + suspension->wait_ns;
-    suspension->n++;
     return SUSPENSION_BEGINS;
 }
 

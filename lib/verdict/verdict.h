@@ -158,7 +158,6 @@ struct suspension {
     uint64_t wait_ns;  /* the last wait; 0: there was none */
     uint64_t since_ns; /* windows have been given since */
     uint64_t shown_ns; /* how long they had been given when harm was last shown */
-    uint64_t n;        /* times that harm was shown */
 };
 
 /* However damaged a state is. */
@@ -170,12 +169,11 @@ enum suspension_step { SUSPENSION_SAME, SUSPENSION_BEGINS, SUSPENSION_ENDS };
 enum suspension_step suspension_judge(struct suspension *suspension, const struct verdict *verdict,
                                       uint64_t now_ns);
 
-/* The experiment under way. All zero but holdout_percent, seed and since_s: it begins. */
+/* The experiment under way. All zero but holdout_percent and seed: it begins. */
 struct experiment {
     uint32_t holdout_percent; /* of the first phase, as configured; 0: there is no experiment */
     uint32_t seed;
     enum holdout_phase phase; /* in force for connections that open now */
-    uint64_t since_s;         /* when `all` began, CLOCK_REALTIME */
     struct outcomes all;      /* what users read */
     /* What decides, of the present phase, by group of sources; begins anew again and again. */
     struct outcomes stretch[SOURCE_GROUPS];

@@ -47,7 +47,7 @@ static struct looks look(const struct world *world, double again_truth)
         if (n % 50 != 0 ||
             verdict_compute(&verdict, &outcomes, ALL_CLASSES, 0.05) != 0)
             continue;
-        if (suspension_judge(&suspension, &verdict, n) == SUSPENSION_BEGINS && suspension.n == 1)
+        if (suspension_judge(&suspension, &verdict, n) == SUSPENSION_BEGINS && looks.suspended_at == 0)
             looks.suspended_at = n;
         if (verdict.time.low > world->time_factor - 1 || verdict.time.high < world->time_factor - 1)
             looks.missed_time = true;
