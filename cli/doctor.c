@@ -22,31 +22,31 @@ enum { MSS_BYTES = 1460 };
 /* Bits of net.ipv4.tcp_fastopen, from include/net/tcp.h. */
 enum { TFO_SERVER = 2, TFO_WITHOUT_COOKIE = 0x200 };
 
+static const char passed[] = "passed", advice[] = "advice", problem[] = "PROBLEM";
+
 struct host {
     json_t *status; /* of riptided; NULL: it does not answer */
     int error;      /* 0, or that of asking it */
+    const char *control;
     struct kernel_rules rules;
     /* As riptided gives windows, or would: */
     char by[16], why[256]; /* the backend, and why `auto` chose it; empty: it did not */
     json_int_t cwnd_max;
-    json_t *findings;
+    /* The finding of the check that runs: */
+    const char *kind;
+    char what[TEXT_BYTES], remedy[TEXT_BYTES];
 };
 
-static const char passed[] = "passed", advice[] = "advice", problem[] = "PROBLEM";
-
-__attribute__((format(printf, 5, 6))) static void found(struct host *host, const char *check,
-                                                        const char *kind, const char *remedy,
-                                                        const char *format, ...)
+__attribute__((format(printf, 4, 5))) static void found(struct host *host, const char *kind,
+                                                        const char *remedy, const char *format, ...)
 {
-    char what[TEXT_BYTES];
     va_list args;
 
+    host->kind = kind;
+    snprintf(host->remedy, sizeof(host->remedy), "%s", remedy);
     va_start(args, format);
-    vsnprintf(what, sizeof(what), format, args);
+    vsnprintf(host->what, sizeof(host->what), format, args);
     va_end(args);
-    json_array_append_new(host->findings,
-                          json_pack("{s:s, s:s, s:s, s:s}", "check", check, "kind", kind, "what",
-                                    what, "do", remedy));
 }
 
 static void check_daemon(struct host *host)
@@ -55,28 +55,28 @@ static void check_daemon(struct host *host)
     const bool is_asked_for = !strcmp(health, "paused");
     int pid;
 
+    if (!strcmp(health, "ok") || !strcmp(health, "starting"))
+        return;
     if (host->error == -ETIMEDOUT)
-        found(host, "daemon", problem, "systemctl restart riptided (riptide status)",
+        found(host, problem, "systemctl restart riptided (riptide status)",
               "riptided does not answer: what it has given stays, unmaintained");
-    else if (host->status && (!strcmp(health, "ok") || !strcmp(health, "starting")))
-        found(host, "daemon", passed, "", "riptided runs and gives windows");
     else if (host->status)
-        found(host, "daemon", is_asked_for ? advice : problem,
+        found(host, is_asked_for ? advice : problem,
               is_asked_for ? "riptide resume" : "riptide status", "riptided is %s%s%s", health,
               *reason ? ": " : "", reason);
     else if (kernel_find_holder(&pid))
-        found(host, "daemon", advice, "riptide doctor --control FILE, if it is riptided",
+        found(host, advice, "riptide doctor --control FILE, if it is riptided",
               "process %d manages this network namespace: an agent that embeds the library, or a "
               "riptided with another --control", pid);
     else if (host->rules.n_ours > 0)
-        found(host, "daemon", problem, "systemctl start riptided; or, to remove them: riptide flush",
+        found(host, problem, "systemctl start riptided; or, to remove them: riptide flush",
               "riptided is not running, and has left its rules, which nobody maintains");
     else
-        found(host, "daemon", advice, "systemctl start riptided", "riptided is not running");
+        found(host, advice, "systemctl start riptided", "riptided is not running");
 }
 
 /* Reads what riptided would do by its configuration: a dry start. Returns whether it could. */
-static bool try_start(struct host *host, const char *control)
+static bool try_start(struct host *host)
 {
     char file[160], *argv[] = { "riptided", "--config", file };
     struct riptide_applier_stats stats = { .why = NULL };
@@ -85,8 +85,8 @@ static bool try_start(struct host *host, const char *control)
     struct settings settings;
     int r;
 
-    snprintf(file, sizeof(file), "/etc/riptide/%s.conf", control);
-    r = settings_load(&settings, strchr(control, '/') ? 1 : 3, argv, &error);
+    snprintf(file, sizeof(file), "/etc/riptide/%s.conf", host->control);
+    r = settings_load(&settings, strchr(host->control, '/') ? 1 : 3, argv, &error);
     settings.applier.dry_run = true;
     if (r == 0)
         r = riptide_applier_new(&applier, &settings.applier, &error);
@@ -96,7 +96,7 @@ static bool try_start(struct host *host, const char *control)
         riptide_applier_get_stats(applier, &stats, sizeof(stats));
     settings_explain_refusal(&settings, &error);
     if (r < 0)
-        found(host, "start", problem, "change that, or the configuration", "%s", error.text);
+        found(host, problem, "change that, or the configuration", "%s", error.text);
     snprintf(host->by, sizeof(host->by), "%s", riptide_name(RIPTIDE_NAMES_BACKEND, stats.backend));
     snprintf(host->why, sizeof(host->why), "%s", stats.why ? stats.why : "");
     host->cwnd_max = settings.estimator.cwnd_max;
@@ -112,30 +112,31 @@ static bool keeps_idle_windows(void)
 }
 
 /* Whether riptided can start, and by what it gives windows, or would. */
-static void check_start(struct host *host, const char *control)
+static void check_start(struct host *host)
 {
     const json_t *apply = get(host->status, "apply");
-    bool is_program;
+    const char *by = "routes";
 
     if (host->status) {
         snprintf(host->by, sizeof(host->by), "%s", text_of(apply, "by"));
         snprintf(host->why, sizeof(host->why), "%s", text_of(apply, "why"));
         host->cwnd_max = number(host->status, "cwnd_max");
-    } else if (!try_start(host, control)) {
+    } else if (!try_start(host)) {
         return;
     }
-    is_program = !strcmp(host->by, "program");
+    if (!strcmp(host->by, "program"))
+        by = keeps_idle_windows() ? "" : "the program";
+    else if (!strcmp(host->by, "both"))
+        by = "";
     if (!host->status && prctl(PR_CAPBSET_READ, CAP_NET_ADMIN) <= 0)
-        found(host, "start", problem, "give the container CAP_NET_ADMIN and CAP_BPF",
+        found(host, problem, "give the container CAP_NET_ADMIN and CAP_BPF",
               "no process here can have CAP_NET_ADMIN: riptided cannot start");
     else if (!host->status && prctl(PR_CAPBSET_READ, NUMBER_OF_CAP_BPF) <= 0)
-        found(host, "start", advice, "give the container CAP_BPF",
+        found(host, advice, "give the container CAP_BPF",
               "no process here can have CAP_BPF: windows by routes alone");
-    else if (host->why[0] && strcmp(host->by, "both") != 0 && !(is_program && keeps_idle_windows()))
-        found(host, "start", advice, "remove that cause, and restart riptided",
-              "windows by %s alone: %s", is_program ? "the program" : "routes", host->why);
-    else
-        found(host, "start", passed, "", "windows by %s, as configured", host->by);
+    else if (host->why[0] && *by)
+        found(host, advice, "remove that cause, and restart riptided", "windows by %s alone: %s",
+              by, host->why);
 }
 
 static void check_rules(struct host *host)
@@ -143,10 +144,8 @@ static void check_rules(struct host *host)
     const char *before = host->rules.before[host->rules.before[0][0] == '\0'];
     const bool is_taken = number(host->status, "not_taken") == 0;
 
-    if (!before[0])
-        found(host, "rules", passed, "", "no rule of another program comes before ours");
-    else
-        found(host, "rules", is_taken ? advice : problem,
+    if (before[0] && strcmp(host->by, "program") != 0)
+        found(host, is_taken ? advice : problem,
               "ip rule del, if it is not needed; else apply = program",
               "connections %suse our routes, as a rule of another program comes first: %s",
               is_taken ? "that match it do not " : "do not ", before);
@@ -155,13 +154,13 @@ static void check_rules(struct host *host)
 /* systemd's own tool shows which files count, and in which order: the last line of a key counts. */
 static void check_networkd(struct host *host)
 {
-    bool keeps_routes = access("/run/systemd/netif/state", F_OK) != 0, keeps_rules = keeps_routes;
+    bool keeps_routes = false, keeps_rules = false, is_no;
     char line[256], key[40], value[8];
-    bool is_no;
-    FILE *out = NULL;
+    FILE *out;
 
-    if (!keeps_routes)
-        out = popen("systemd-analyze cat-config systemd/networkd.conf 2>&-", "re");
+    if (access("/run/systemd/netif/state", F_OK) != 0 || !strcmp(host->by, "program"))
+        return;
+    out = popen("systemd-analyze cat-config systemd/networkd.conf 2>&-", "re");
     while (out && fgets(line, sizeof(line), out)) {
         if (sscanf(line, " %39[A-Za-z] = %7s", key, value) != 2)
             continue;
@@ -173,10 +172,8 @@ static void check_networkd(struct host *host)
     }
     if (out)
         pclose(out);
-    if (keeps_routes && keeps_rules)
-        found(host, "networkd", passed, "", "systemd-networkd leaves our rules and routes alone");
-    else
-        found(host, "networkd", problem,
+    if (!keeps_routes || !keeps_rules)
+        found(host, problem,
               "ManageForeignRoutes=no and ManageForeignRoutingPolicyRules=no in section [Network] "
               "of /etc/systemd/networkd.conf; systemctl restart systemd-networkd",
               "systemd-networkd removes our %s when it restarts or sets up a link",
@@ -197,10 +194,8 @@ static void check_receiver(struct host *host)
     snprintf(remedy, sizeof(remedy), "sysctl -w net.ipv4.tcp_rmem=\"%ld %ld %ld\"",
              kernel_read_sysctl("tcp_rmem", 0), needed, most > needed ? most : needed);
     /* The program asks the kernel for more, where riptided knows the peer. */
-    if (begins >= host->cwnd_max || (host->status && strcmp(host->by, "routes") != 0))
-        found(host, "receiver", passed, "", "peers may begin with the largest window");
-    else
-        found(host, "receiver", advice, remedy,
+    if (begins < host->cwnd_max && (!host->status || !strcmp(host->by, "routes")))
+        found(host, advice, remedy,
               "peers may begin with %ld segments, not %ld, on connections that this host opens",
               begins, (long)host->cwnd_max);
 }
@@ -208,15 +203,11 @@ static void check_receiver(struct host *host)
 static void check_idle(struct host *host)
 {
     if (keeps_idle_windows())
-        found(host, "idle-restart", advice,
-              "sysctl -w net.ipv4.tcp_slow_start_after_idle=1, where paths change",
+        found(host, advice, "sysctl -w net.ipv4.tcp_slow_start_after_idle=1, where paths change",
               "idle connections keep their window, however old");
     else if (!strcmp(host->by, "program") && !host->why[0])
-        found(host, "idle-restart", advice,
-              "apply = auto, or sysctl -w net.ipv4.tcp_slow_start_after_idle=0",
+        found(host, advice, "apply = auto, or sysctl -w net.ipv4.tcp_slow_start_after_idle=0",
               "idle connections restart with their route's window, not ours");
-    else
-        found(host, "idle-restart", passed, "", "idle connections restart with a window of ours");
 }
 
 static void check_fastopen(struct host *host)
@@ -227,63 +218,58 @@ static void check_fastopen(struct host *host)
     snprintf(remedy, sizeof(remedy), "sysctl -w net.ipv4.tcp_fastopen=%ld",
              bits & ~(long)TFO_WITHOUT_COOKIE);
     if (bits >= 0 && bits & TFO_SERVER && bits & TFO_WITHOUT_COOKIE)
-        found(host, "fastopen", problem, remedy,
+        found(host, problem, remedy,
               "TCP Fast Open without cookies: one forged SYN draws a whole window to its victim");
-    else
-        found(host, "fastopen", passed, "", "TCP Fast Open asks for cookies, or is off");
 }
 
-/* Prints those of a kind. Returns their number. */
-static unsigned int print(FILE *out, const json_t *findings, const char *kind)
-{
-    const json_t *finding;
-    unsigned int n = 0;
-    size_t i;
+/* `start` reads what later ones ask. */
+static const struct {
+    const char *name;
+    void (*run)(struct host *host);
+} checks[] = {
+    { "daemon", check_daemon },     { "start", check_start },    { "rules", check_rules },
+    { "networkd", check_networkd }, { "receiver", check_receiver },
+    { "idle-restart", check_idle }, { "fastopen", check_fastopen },
+};
 
-    json_array_foreach(findings, i, finding)
-    {
-        if (strcmp(text_of(finding, "kind"), kind) != 0)
-            continue;
-        n++;
-        text_field(out, kind, "%s: %s", text_of(finding, "check"), text_of(finding, "what"));
-        if (text_of(finding, "do")[0])
-            text_field(out, "  do", "%s", text_of(finding, "do"));
-    }
-    return n;
+#define N_CHECKS (sizeof(checks) / sizeof(checks[0]))
+
+static void print(const struct host *host, const char *check)
+{
+    text_field(stdout, host->kind, "%s%s%s", check, host->what[0] ? ": " : "", host->what);
+    if (host->remedy[0])
+        text_field(stdout, "  do", "%s", host->remedy);
 }
 
 int doctor_run(const struct command_options *options)
 {
-    struct host host = { .findings = json_array() };
+    struct host host = { .control = options->control };
+    unsigned int n_passed = 0, n_problems = 0;
+    json_t *findings = json_array();
     struct riptide_error error;
-    unsigned int n_problems;
     int pid, status = EXIT_SUCCESS;
 
     host.error = client_ask(options->control, json_pack("{s:s}", "request", "status"), &host.status,
                             &pid, &error);
     kernel_read_rules(&host.rules);
-    check_daemon(&host);
-    check_start(&host, options->control);
-    if (strcmp(host.by, "program") != 0) {
-        check_rules(&host);
-        check_networkd(&host);
+    for (size_t i = 0; i < N_CHECKS; i++) {
+        found(&host, passed, "", "%s", "");
+        checks[i].run(&host);
+        n_passed += host.kind == passed;
+        n_problems += host.kind == problem;
+        json_array_append_new(findings, json_pack("{s:s, s:s, s:s, s:s}", "check", checks[i].name,
+                                                  "kind", host.kind, "what", host.what, "do",
+                                                  host.remedy));
+        if (!options->json && (options->verbose || host.kind != passed))
+            print(&host, checks[i].name);
     }
-    check_receiver(&host);
-    check_idle(&host);
-    check_fastopen(&host);
     json_decref(host.status);
-    n_problems = print(NULL, host.findings, problem);
-    if (options->json) {
-        status = command_print_json(options, json_pack("{s:o}", "findings", host.findings));
-        return status == EXIT_SUCCESS && n_problems > 0 ? EXIT_TROUBLE : status;
-    }
-    printf("%u problem%s, %u advice, %u checks passed%s\n", n_problems, n_problems == 1 ? "" : "s",
-           print(NULL, host.findings, advice), print(NULL, host.findings, passed),
-           options->verbose ? "" : " (riptide doctor -v lists them)");
-    print(stdout, host.findings, problem);
-    print(stdout, host.findings, advice);
-    if (options->verbose)
-        print(stdout, host.findings, passed);
-    json_decref(host.findings);
-    return n_problems > 0 ? EXIT_TROUBLE : EXIT_SUCCESS;
+    if (options->json)
+        status = command_print_json(options, json_pack("{s:O}", "findings", findings));
+    else
+        printf("%u problem%s, %zu advice, %u checks passed%s\n", n_problems,
+               n_problems == 1 ? "" : "s", N_CHECKS - n_problems - n_passed, n_passed,
+               options->verbose ? "" : " (riptide doctor -v lists them)");
+    json_decref(findings);
+    return status == EXIT_SUCCESS && n_problems > 0 ? EXIT_TROUBLE : status;
 }

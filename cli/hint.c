@@ -40,14 +40,8 @@ static void print_list(const json_t *hints)
     char window[64], span[TEXT_SPAN_BYTES];
     json_int_t least, most;
     const json_t *hint;
-    size_t i, width = 0;
+    size_t i;
 
-    json_array_foreach(hints, i, hint)
-    {
-        const size_t len = strlen(text_of(hint, "dst"));
-
-        width = len > width ? len : width;
-    }
     json_array_foreach(hints, i, hint)
     {
         least = number(hint, "cwnd_min");
@@ -60,11 +54,11 @@ static void print_list(const json_t *hints)
             snprintf(window, sizeof(window), "at most " FORMAT, most);
         else
             snprintf(window, sizeof(window), FORMAT " to " FORMAT, least, most);
-        printf("%-*s  %-14s", (int)width, text_of(hint, "dst"), window);
+        printf("%-39s %-14s", text_of(hint, "dst"), window);
         if (json_is_null(get(hint, "for_ms")))
-            puts("  configured");
+            puts(" configured");
         else
-            printf("  for another %s\n", text_span(span, real(hint, "for_ms") / 1e3));
+            printf(" for another %s\n", text_span(span, real(hint, "for_ms") / 1e3));
     }
     if (i == 0)
         puts("no hint is in force");

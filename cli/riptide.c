@@ -28,37 +28,32 @@ struct command {
     const char *operands; /* NULL: takes none */
     int (*run)(const struct command_options *options);
     unsigned int options;
-    const char *summary;  /* for a line of 80 in the list of commands */
-    const char *statuses; /* exit statuses besides 0, 1 and 2: ", 3 ..." */
+    const char *summary; /* for a line of 80 in the list of commands */
 };
 
 static int help_run(const struct command_options *options);
 static int version_run(const struct command_options *options);
 
-#define NEEDS_DAEMON ", 3 riptided is not running"
-
 /* The first one runs where none is named. */
 static const struct command commands[] = {
-    { "status", NULL, status_run, JSON | HISTORY, "whether windows are given, and what to do if not",
-      NEEDS_DAEMON ", 4 windows are not given, or not all" },
+    { "status", NULL, status_run, JSON | HISTORY,
+      "whether windows are given, and what to do if not" },
     { "show", "[PREFIX|DST]", show_run, JSON | TOP,
-      "windows; of one destination: how it comes about", NEEDS_DAEMON },
-    { "verdict", NULL, verdict_run, JSON, "whether windows help, by a control group",
-      NEEDS_DAEMON ", 4 they harm" },
+      "windows; of one destination: how it comes about" },
+    { "verdict", NULL, verdict_run, JSON, "whether windows help, by a control group" },
     { "verify", "DST [PORT]", verify_run, ACCEPTED | FOR,
-      "open a connection: does it get its window?", ", 4 it has another window" },
-    { "doctor", NULL, doctor_run, JSON | VERBOSE, "problems on this host, with their remedies",
-      ", 4 problems" },
-    { "observe", "[PREFIX...]", observe_run, JSON | TOP | WATCH, "open connections, by destination",
-      "" },
-    { "hint", "[PREFIX]", hint_run, JSON | HINT | FOR, "lower windows for a while; list the hints",
-      NEEDS_DAEMON },
-    { "pause", NULL, pause_run, JSON, "give no windows, and keep learning", NEEDS_DAEMON },
-    { "resume", NULL, pause_run, JSON, "give windows again", NEEDS_DAEMON },
-    { "flush", NULL, flush_run, 0, "emergency: remove all rules and routes", "" },
-    { "metrics", NULL, metrics_run, 0, "metrics, as Prometheus text", NEEDS_DAEMON },
-    { "help", "[COMMAND]", help_run, 0, "this, or the options of a command", "" },
-    { "version", NULL, version_run, 0, "print the version", "" },
+      "open a connection: does it get its window?" },
+    { "doctor", NULL, doctor_run, JSON | VERBOSE, "problems on this host, with their remedies" },
+    { "observe", "[PREFIX...]", observe_run, JSON | TOP | WATCH,
+      "open connections, by destination" },
+    { "hint", "[PREFIX]", hint_run, JSON | HINT | FOR,
+      "lower windows for a while; list the hints" },
+    { "pause", NULL, pause_run, JSON, "give no windows, and keep learning" },
+    { "resume", NULL, pause_run, JSON, "give windows again" },
+    { "flush", NULL, flush_run, 0, "emergency: remove all rules and routes" },
+    { "metrics", NULL, metrics_run, 0, "metrics, as Prometheus text" },
+    { "help", "[COMMAND]", help_run, 0, "this, or the options of a command" },
+    { "version", NULL, version_run, 0, "print the version" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -118,16 +113,11 @@ static int refuse_command(const char *name)
 static void print_command_help(const struct command *command)
 {
     struct option_row rows[N_OPTIONS + 1];
-    char statuses[160];
 
     get_rows(command->options, rows);
     printf("Usage: riptide %s [OPTION]...%s%s\n  %s\n", command->name, command->operands ? " " : "",
            command->operands ? command->operands : "", command->summary);
     options_print_help(stdout, rows);
-    snprintf(statuses, sizeof(statuses), "0 success, 1 failure, 2 wrong option or value%s.",
-             command->statuses);
-    printf("\nExit status: ");
-    text_wrap(stdout, 13, statuses);
 }
 
 static int help_run(const struct command_options *options)
@@ -149,7 +139,7 @@ static int help_run(const struct command_options *options)
                commands[i].operands ? commands[i].operands : "", commands[i].summary);
     printf("\nIn an emergency: riptide flush, also if riptided hangs; undo: riptide resume.\n"
            "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided\n"
-           "is not running; others are a result: see riptide help COMMAND.\n");
+           "is not running, 4 what was asked about is not as it should be (riptide(8)).\n");
     return EXIT_SUCCESS;
 }
 
@@ -166,10 +156,8 @@ int command_print_json(const struct command_options *options, json_t *document)
     char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
 
     json_decref(document);
-    if (!text) {
-        log_answer("%s: %s", options->command, strerror(ENOMEM));
-        return EXIT_FAILURE;
-    }
+    if (!text)
+        return command_say(options, EXIT_FAILURE, "%s", strerror(ENOMEM));
     puts(text);
     free(text);
     return EXIT_SUCCESS;
@@ -224,7 +212,7 @@ static int run_command(const struct command *command, int argc, char **argv)
     }
     if (options.n_operands > 0 && !command->operands)
         return command_say(&options, EXIT_USAGE, "%s: unexpected operand; only options are allowed",
-                              argv[0]);
+                           argv[0]);
     return command->run(&options);
 }
 

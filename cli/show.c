@@ -83,11 +83,11 @@ static void print_totals(struct row *rows, size_t n)
     printf("; %zu without\n", first);
 }
 
-static void print_row(const struct row *row, int width)
+static void print_row(const struct row *row)
 {
     const double rtt_ms = (double)row->min_rtt_us / 1e3;
 
-    printf("%-*s ", width, row->dst);
+    printf("%-39s ", row->dst);
     printf(row->window ? "%6" JSON_INTEGER_FORMAT : "     -", row->window);
     printf(rtt_ms > 0 ? " %6.*f" : "      -", rtt_ms < 999.95, rtt_ms);
     printf(" %5" JSON_INTEGER_FORMAT " %5" JSON_INTEGER_FORMAT " %s\n", row->connections,
@@ -99,17 +99,11 @@ static void print_row(const struct row *row, int width)
 static void print_table(struct row *rows, size_t n, size_t top)
 {
     const size_t n_shown = top > 0 && top < n ? top : n;
-    int width = (int)strlen("DESTINATION");
 
     qsort(rows, n, sizeof(*rows), compare);
-    for (size_t i = 0; i < n_shown; i++) {
-        const int len = (int)strlen(rows[i].dst);
-
-        width = len > width ? len : width;
-    }
-    printf("%-*s WINDOW RTT/ms CONNS SAVED BY\n", width, "DESTINATION");
+    printf("%-39s WINDOW RTT/ms CONNS SAVED BY\n", "DESTINATION");
     for (size_t i = 0; i < n_shown; i++)
-        print_row(&rows[i], width);
+        print_row(&rows[i]);
     if (n_shown < n)
         printf("... %zu more (--top 0), sorted by SAVED\n", n - n_shown);
     print_totals(rows, n);

@@ -40,7 +40,7 @@ def test_help_of_a_command_is_its_own(host, command):
     assert done.stderr == ""
     assert done.stdout.startswith(f"Usage: riptide {command}")
     assert re.findall(r"riptide ([a-z]+)\b", done.stdout)[0] == command
-    assert "Exit status: " in done.stdout and max(map(len, done.stdout.splitlines())) <= 80
+    assert max(map(len, done.stdout.splitlines())) <= 80
     assert host.run(RIPTIDE, "help", command).stdout == done.stdout
     for option in re.findall(r"^  (--[-a-z0-9]+)", done.stdout, re.MULTILINE):
         said = host.run(RIPTIDE, command, f"{option}=\1", check=False).stderr

@@ -115,8 +115,7 @@ def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
         assert 0 < 36_000_000 - first["for_ms"] < 60_000
         assert (first["cwnd_max"], second["cwnd_max"], second["off"]) == (20, 9, True)
         said = net.host.run(*AS_NOBODY, RIPTIDE, "hint").stdout
-        assert said == ("203.0.113.0/24  at most 20      for another 10 h\n"
-                        "2001:db8::/32   no window       for another 9 h\n")
+        assert said == f"{'203.0.113.0/24':39} at most 20     for another 10 h\n{'2001:db8::/32':39} no window      for another 9 h\n"
         assert riptide_json(net.host, "status")["hints"] == 2
         assert "  hints        2 in force, sections [prefix] included: riptide hint\n" in net.host.run(RIPTIDE, "status").stdout
 

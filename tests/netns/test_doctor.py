@@ -23,8 +23,8 @@ def doctor(host, prefix=()):
     said = host.run(*prefix, RIPTIDE, "doctor", "-v", check=False)
     lines = said.stdout.splitlines()
     assert max(map(len, lines)) <= 80 and said.stderr == ""
-    assert lines[0].startswith(f"{kinds.count('PROBLEM')} problem")
-    assert f"{kinds.count('advice')} advice, {kinds.count('passed')} checks passed" in lines[0]
+    assert lines[-1].startswith(f"{kinds.count('PROBLEM')} problem")
+    assert f"{kinds.count('advice')} advice, {kinds.count('passed')} checks passed" in lines[-1]
     assert all((kind == "passed") == (remedy == "") for kind, _, remedy in found.values())
     return found
 
@@ -35,7 +35,7 @@ def test_problems_and_advice_alone_are_printed(net):
     assert all((f" {check}: " in said) == (kind != "passed") for check, (kind, _, _) in found.items())
     assert found["daemon"][0] == "advice" and "(riptide doctor -v lists them)" in said
     with Daemon.learned(net, "203.0.113.1") as daemon:
-        assert doctor(net.host)["daemon"] == ("passed", "riptided runs and gives windows", "")
+        assert doctor(net.host)["daemon"] == ("passed", "", "")
         net.host.run(RIPTIDE, "pause")
         assert doctor(net.host)["daemon"] == ("advice", "riptided is paused", "riptide resume")
         net.host.run(RIPTIDE, "resume")
@@ -105,7 +105,7 @@ def test_networkd_that_removes_foreign_rules_and_routes(host, text, word):
     ("table = 254\n", "PROBLEM start: table: 254 is the kernel's own; choose another "),
     ("apply = program\ncgroup = /none\n", "PROBLEM start: cgroup: /none is not there: make it first "),
     ("rules = no\n", "PROBLEM start: /etc/riptide/riptided.conf:1: rules: unknown key "),
-    ("apply = routes\n", "passed start: windows by routes, as configured "),
+    ("apply = routes\n", "passed start "),
 ], ids=["table", "cgroup", "mistake", "routes"])
 def test_start_is_tried_by_the_configuration(host, text, said):
     assert said in doctor_with(host, "/etc/riptide/riptided.conf", text)
