@@ -57,6 +57,21 @@ HARM = (b"", b'{"request":"show"}\n' * 100, b"garbage\n" * 500, b"\0" * 4096, b"
         b'{"request":"explain","destination":"203.0.113.7"}\n' * 80)
 
 
+WORDS = "", "", "", f"mtu {MTU}", "advmss 1200", "initcwnd 33", "metric 50"
+# How often; what breaks something; what repairs it.
+ROUTING = (
+    (18, ["-{family} route replace {prefix} via {hop} {words}"], ["-{family} route del {prefix}"]),
+    (2, ["-{family} route replace {kind} {prefix}"], ["-{family} route del {kind} {prefix}"]),
+    (8, ["-{family} rule add to {prefix} lookup 100 pref {priority}"], ["-{family} rule del to {prefix} lookup 100 pref {priority}"]),
+    (6, ["-{family} route replace default via {hop}"], []),
+    (4, ["link set eth1 down"], ["link set eth1 up", "addr add 10.0.1.10/24 dev eth1", "addr add fd00:0:0:1::10/64 dev eth1 nodad",
+                                 "route add default via 10.0.1.1 table 100", "route add default via fd00:0:0:1::1 table 100",
+                                 "route add default via 10.0.0.1", "-6 route add default via fd00::1"]),
+    (4, ["addr add 10.0.0.{n}/24 dev eth0", "addr add fd00::{n:x}/64 dev eth0 nodad"],
+     ["addr del 10.0.0.{n}/24 dev eth0", "addr del fd00::{n:x}/64 dev eth0"]),
+)
+
+
 class Violation(Exception):
     """The text describes the violation."""
 
@@ -165,8 +180,7 @@ class Soak:
         self.daemon = None
         self.start()
         self.kinds = {
-            self.route: 20, self.rule: 8, self.default: 6, self.link: 4, self.address: 4,
-            self.foreign_hand: 4, self.harm: 3, self.let_go: 3, self.hint: 2,
+            self.routing: 42, self.foreign_hand: 4, self.harm: 6, self.hint: 2,
             self.pause: 1, self.stop_for_a_while: 1,
         }
         if apply != "routes":
@@ -257,53 +271,29 @@ class Soak:
         for line in lines:
             self.host.run("ip", *line.split(), check=False)
 
-    def break_for_a_while(self, broken, mended):
-        """Breaks something, and repairs the oldest damage if there are several."""
-        self.ip(*broken)
-        self.undo.append(mended)
-        if len(self.undo) > 6:
-            self.ip(*self.undo.pop(0))
-
     def prefix(self):
         prefix, n = self.rng.choice(PREFIXES), self.rng.randrange(HOSTS)
         few = self.rng.randrange(8)  # bits
         address = f"{n >> few << few:x}" if ":" in prefix else n >> few << few
         return (6, f"{prefix}{address}/{128 - few}") if ":" in prefix else (4, f"{prefix}{address}/{32 - few}")
 
-    def route(self):
+    def routing(self):
+        """One of ROUTING; some are repaired at once, others later."""
         family, prefix = self.prefix()
-        words = self.rng.choice(("", "", "", f"mtu {MTU}", "advmss 1200", "initcwnd 33", "metric 50"))
-        kind, hop = "", f"via {self.rng.choice(GATEWAYS[family])} {words}"
-        if self.rng.random() < 0.1:
-            kind, hop = self.rng.choice(("blackhole", "unreachable", "prohibit")), ""
-        self.break_for_a_while([f"-{family} route replace {kind} {prefix} {hop}"],
-                               [f"-{family} route del {kind} {prefix}"])
-
-    def rule(self):
-        family, prefix = self.prefix()
-        priority = self.rng.randrange(2000, 30000)
-        words = f"to {prefix} lookup 100 pref {priority}"
-        self.break_for_a_while([f"-{family} rule add {words}"], [f"-{family} rule del {words}"])
-
-    def default(self):
-        family = self.rng.choice((4, 6))
-        self.ip(f"-{family} route replace default via {self.rng.choice(GATEWAYS[family])}")
-
-    def link(self):
-        back = ["link set eth1 up", "addr add 10.0.1.10/24 dev eth1",
-                "addr add fd00:0:0:1::10/64 dev eth1 nodad",
-                "route add default via 10.0.1.1 table 100",
-                "route add default via fd00:0:0:1::1 table 100"]
-        self.break_for_a_while(["link set eth1 down"], [])
-        self.watch.judge()
-        self.ip(*back, "route add default via 10.0.0.1", "-6 route add default via fd00::1")
-
-    def address(self):
-        n = self.rng.randrange(20, 250)
-        self.break_for_a_while([f"addr add 10.0.0.{n}/24 dev eth0",
-                                f"addr add fd00::{n:x}/64 dev eth0 nodad"],
-                               [f"addr del 10.0.0.{n}/24 dev eth0",
-                                f"addr del fd00::{n:x}/64 dev eth0"])
+        fields = {"family": family, "prefix": prefix, "hop": self.rng.choice(GATEWAYS[family]), "words": self.rng.choice(WORDS),
+                  "kind": self.rng.choice(("blackhole", "unreachable", "prohibit")), "n": self.rng.randrange(20, 250),
+                  "priority": self.rng.randrange(2000, 30000)}
+        weights = [weight for weight, _, _ in ROUTING]
+        ((_, broken, mended),) = self.rng.choices(ROUTING, weights)
+        broken, mended = ([line.format(**fields) for line in lines] for lines in (broken, mended))
+        self.ip(*broken)
+        if "link set" in broken[0]:
+            self.watch.judge()
+            self.ip(*mended)
+            return
+        self.undo.append(mended)
+        if len(self.undo) > 6:
+            self.ip(*self.undo.pop(0))
 
     def foreign_hand(self):
         self.ip(self.rng.choice((f"-4 route flush table {TABLE}", f"-6 route flush table {TABLE}",
@@ -317,18 +307,16 @@ class Soak:
             self.watch.judge()
 
     def harm(self):
-        """As many clients as there is room for, which send something and read nothing."""
+        """As many clients as there is room for, which send something and read nothing; some of the former ones go."""
         send = self.rng.choice(HARM)
+        while len(self.clients) > HOSTILE // 2:
+            self.clients.pop(self.rng.randrange(len(self.clients))).close()
         for _ in range(HOSTILE - len(self.clients)):
             client = connect()
             client.setblocking(False)
             with contextlib.suppress(OSError):
                 client.sendall(send)
             self.clients.append(client)
-
-    def let_go(self):
-        while len(self.clients) > HOSTILE // 2:
-            self.clients.pop(self.rng.randrange(len(self.clients))).close()
 
     def riptide(self, *words):
         """Runs a command, which may be turned away as all places are taken."""

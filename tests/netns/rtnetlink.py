@@ -244,20 +244,9 @@ class Route:
             return f"error {self.error}"
         family, dst, dst_len = self.dst
         name = socket.inet_ntop(family, dst) if dst else "default"
-        words = [f"{name}/{dst_len} table {self.table} type {self.type} scope {self.likeness[3]} "
-                 f"flags {self.likeness[5]:#x}"]
-        for attr, payload in self.likeness[6]:
-            if attr in (RTA_METRICS, RTA_MULTIPATH, RTA_ENCAP):
-                words.append(f"{_NAMES[attr]} {payload}")
-            else:
-                words.append(f"{_NAMES.get(attr, attr)} {payload.hex()}")
-        return ", ".join(words)
-
-
-_NAMES = {1: "dst", 2: "src", 3: "iif", 4: "oif", 5: "gateway", 6: "priority", 7: "prefsrc",
-          8: "metrics", 9: "multipath", 11: "flow", 12: "cacheinfo", 16: "mark", 18: "via",
-          20: "pref",
-          21: "encap type", 22: "encap", 25: "uid", 30: "nhid"}
+        described = [(attr, payload.hex() if isinstance(payload, bytes) else payload) for attr, payload in self.likeness[6]]
+        return (f"{name}/{dst_len} table {self.table} type {self.type} scope {self.likeness[3]} "
+                f"flags {self.likeness[5]:#x} attributes {described}")
 
 
 def _hops(block):
@@ -341,4 +330,3 @@ def routes_of_table(link, table=TABLE):
                 (u32.unpack(got.get(RTA_PRIORITY, bytes(4)))[0],
                  u32.unpack(metrics.get(RTAX_INITCWND, bytes(4)))[0], protocol))
     return found
-

@@ -7,8 +7,7 @@ import socket
 import subprocess
 
 import pytest
-from netns import (AS_NOBODY, DEADLINE_S, MOUNTED, RIPTIDE,
-                   WITHOUT_NET_ADMIN, Daemon, wait_until, wait_window)
+from netns import AS_NOBODY, DEADLINE_S, MOUNTED, WITHOUT_NET_ADMIN, Daemon, wait_until, wait_window
 from programs import Program
 
 CHURN = MOUNTED / "lab" / "bench" / "connections"
@@ -225,8 +224,3 @@ def test_the_daemon_learns_from_connections_that_no_look_shows(net):
         assert wait_window(net.host, "203.0.113.1")
         wait_until(lambda: sum(n_learned(daemon)) >= 3, "all of them")
         assert sum(n_learned(daemon)) == 3 and len(n_learned(daemon)) > 1
-
-
-def test_the_interval_stretches_up_to_half_of_the_time_to_live(net):
-    with Daemon(net.host, "--max-share", "0.00000001", "--ttl", "400ms", "--log-level", "debug") as daemon:
-        wait_until(lambda: "\nriptide_interval_seconds 0.2\n" in net.host.run(RIPTIDE, "metrics").stdout, "the longest")

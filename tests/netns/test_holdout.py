@@ -7,42 +7,10 @@ import socket
 import pytest
 import wanbox
 from connection import tcp_info
-from control import derived, outcome_line, status, wait_rounds
+from control import outcome_line, status, wait_rounds
 from netns import RIPTIDE, Daemon, Host, wait_until, wait_window, windows
 from test_metrics import figures_of
 from test_suspension import Load
-
-
-def test_a_share_is_held_out(net, cgroup, tmp_path):
-    options = ("--apply", "program", "--cgroup", cgroup, "--policy", "paper",
-               "--state", tmp_path / "state", "--holdout-percent")
-    net.learned("203.0.113.1", 30)
-
-    def windows(n):
-        connections = [net.connect("203.0.113.1") for _ in range(n)]
-        found = {each.cwnd() for each in connections}
-        for each in connections:
-            each.close()
-            net.connections.remove(each)
-        return found
-    with net.world.socket(socket.AF_INET) as server, Daemon(net.host, *options, 50, has_rules=False):
-        server.bind(("", 0))
-        server.listen(100)
-        wait_until(lambda: max(windows(5)) > 10, "the window")
-        assert len(windows(30)) > 1 and 10 in windows(30)
-        apply = status()["apply"]
-        assert apply["holdout_percent"] == 50 and apply["held_out"] >= 1
-        assert ", 50 % of connections held out" in derived(net.host, "203.0.113.1")
-        assert f", {apply['held_out']} held out, " in net.host.run(RIPTIDE, "status").stdout
-        assert 'opened="held_out"}' in net.host.run(RIPTIDE, "metrics").stdout
-        for _ in range(5):
-            net.host.run(RIPTIDE, "verify", "203.0.113.1", server.getsockname()[1])
-    with Daemon(net.host, *options, 0, has_rules=False):
-        wait_until(lambda: max(windows(5)) > 10, "the window")
-        assert 10 not in windows(30)
-        assert (status()["apply"]["holdout_percent"], status()["apply"]["held_out"]) == (0, 0)
-    # The state keeps the outcomes, for a start that holds some out.
-    assert "\nexperiment=50 phase=0 " in (tmp_path / "state").read_text()
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])

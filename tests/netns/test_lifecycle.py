@@ -9,7 +9,7 @@ import signal
 import subprocess
 
 import pytest
-from control import one_line, status, wait_rounds, write_state
+from control import one_line, status, wait_rounds
 from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
                    WITHOUT_NET_ADMIN, Daemon, routes, rules, snapshot, wait_until,
                    wait_window, windows)
@@ -306,13 +306,3 @@ def test_a_pause_and_a_hint_outlive_a_restart_and_a_crash(net, cgroup, tmp_path,
         net.host.run(RIPTIDE, "hint", peer, "--remove")
         wait_until(lambda: starts_with() > 15, "a window without the hint")
     assert "paused" not in state.read_text() and "hint=" not in state.read_text()
-
-
-def test_one_round_of_a_state_with_a_pause_ends(net, tmp_path):
-    write_state(tmp_path / "state", {"203.0.113.1": 40})
-    with (tmp_path / "state").open("a") as state:
-        state.write("riptide agent 2\npaused=1\npaused=7\nhint=10.77.0.2/8\n")
-    done = net.host.run(RIPTIDED, "--once", "--state", tmp_path / "state", timeout=DEADLINE_S)
-    assert "; invalid lines: 2\n" in done.stderr
-    assert rules(net.host) == []
-    net.host.run(RIPTIDE, "flush")

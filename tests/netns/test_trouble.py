@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from control import riptide_json, status
-from netns import (BY_ROUTES, DEADLINE_S, PATIENCE, RIPTIDE, RIPTIDED, Daemon, routes, rules, snapshot, wait_until, wait_window,
+from netns import (BY_ROUTES, DEADLINE_S, PATIENCE, RIPTIDE, RIPTIDED, Daemon, routes, rules, wait_until, wait_window,
                    windows)
 
 WARNING = {"--state": "warning: state not saved: ", "--metrics": "warning: metrics not saved: "}
@@ -172,20 +172,6 @@ def test_a_command_ends_while_many_routes_change(net, command):
     assert done.wait(DEADLINE_S * PATIENCE) == 0
     assert len(rules(net.host)) == (2 if "--once" in command else 0)
     end()
-
-
-def test_without_files_it_does_not_start_and_says_so(net):
-    before = snapshot(net.host)
-    net.learned("203.0.113.1", 20)
-    for limit in range(3, 32):
-        done = net.host.run("prlimit", f"--nofile={limit}", RIPTIDED, "--once", "--policy", "paper",
-                            check=False)
-        if done.returncode == 0:
-            break
-        assert snapshot(net.host) == before
-        assert limit < 5 or "riptided" not in done.stderr or "Too many open files" in done.stderr
-    assert limit > 5 and windows(net.host) == {"203.0.113.1": 20}
-    net.host.run(RIPTIDE, "flush")
 
 
 def test_files_that_run_out_later_do_not_stop_it(net):

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from control import one_line, riptide_json, status, wait_rounds
-from netns import REPOSITORY, RIPTIDE, RIPTIDED, Daemon, wait_until
+from netns import REPOSITORY, RIPTIDE, Daemon, wait_until
 from test_metrics import figures_of
 
 
@@ -96,12 +96,3 @@ def test_it_says_why_nothing_is_compared(net, cgroup, apply, percent, reason):
         assert (document["time"], document["verdict"]) == (None, "unknown")
         assert document["reason"].startswith(reason)
         assert "  effect " not in net.host.run(RIPTIDE, "status").stdout
-
-
-def test_a_dry_run_compares_nothing(net, cgroup, tmp_path):
-    path = tmp_path / "control"
-    process = net.host.start(RIPTIDED, "--dry-run", "--apply", "program", "--cgroup", cgroup, "--control", path)
-    said = wait_until(lambda: net.host.run(RIPTIDE, "verdict", "--control", path, check=False).stdout, "an answer")
-    assert said == "Not known.\n  why          a dry run gives no window\n"
-    process.terminate()
-    assert process.wait() == 0
