@@ -8,7 +8,6 @@
 #include "clock.h"
 #include "listener.h"
 #include "log.h"
-#include "privileges.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -49,7 +48,7 @@ static void on_event(struct daemon *daemon, const struct riptide_agent_event *ev
 {
     report_event(daemon, event);
     service_event(&daemon->service, event);
-    answers_note(daemon, event);
+    health_note(daemon, event);
     if (event->kind == RIPTIDE_AGENT_TICK) {
         files_tick(daemon, event->tick);
         /* With many routes a round can end before they are written: later ones go on with it. */
@@ -192,7 +191,6 @@ static int serve(struct daemon *daemon, int signals_fd)
     const struct settings *settings = daemon->settings;
     const struct riptide_agent_stats *stats;
     struct riptide_error error = { .text = "" };
-    struct privileges privileges;
     bool needs_bpf;
     int r = signals_fd < 0 ? -errno : riptide_agent_start(daemon->agent, &error);
 
@@ -207,8 +205,7 @@ static int serve(struct daemon *daemon, int signals_fd)
     files_load(daemon);
     /* Then all files are open that need root. */
     open_control(daemon);
-    privileges_find(&privileges);
-    if (privileges_drop(&privileges, !settings->applier.dry_run,
+    if (privileges_drop(!settings->applier.dry_run,
                         !settings->applier.dry_run && needs_bpf, &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
@@ -237,10 +234,11 @@ int daemon_check(struct settings *settings)
 
 int daemon_serve(struct settings *settings)
 {
-    struct daemon daemon = { .settings = settings };
+    static struct daemon daemon; /* too large for a stack */
     struct riptide_error error = { .text = "" };
     int r, status, signals_fd = open_signals();
 
+    daemon.settings = settings;
     log_set_level(settings->log_level);
     r = make_agent(settings, &daemon.agent, &error);
     if (r < 0) {
@@ -251,7 +249,6 @@ int daemon_serve(struct settings *settings)
     status = serve(&daemon, signals_fd);
     control_close(daemon.control);
     riptide_agent_free(daemon.agent);
-    free(daemon.hints.list);
     close(signals_fd);
     return status;
 }

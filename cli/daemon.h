@@ -5,7 +5,6 @@
 
 #include "control.h"
 #include "history.h"
-#include "metrics.h"
 #include "service.h"
 #include "settings.h"
 
@@ -17,15 +16,23 @@ enum ending {
     ENDING_FAILED, /* the agent cannot go on, or the only round failed */
 };
 
-/* Counters every ten seconds, so that `status` has those of the last minute. */
+/* Counters every ten seconds, so that `status` has those of the last minute: a ring. */
 enum { MINUTE_PARTS = 6 };
 struct minute {
-    struct {
-        struct opened_counts opened;
-        uint64_t by_cwnd[RIPTIDE_WINDOW_BUCKETS];
-        uint64_t noted_ns;
-    } then[MINUTE_PARTS]; /* a ring */
-    unsigned int n;       /* noted so far */
+    struct opened_counts then[MINUTE_PARTS];
+    uint64_t noted_ns; /* the last one */
+    unsigned int n;    /* noted so far */
+};
+
+/* The latest changes of windows: as many of each destination as `riptide show DST` has room for. */
+enum { CHANGES = 256, CHANGES_OF_ONE = 4 };
+struct changes {
+    struct change {
+        uint64_t number; /* counted from 1; 0: free */
+        time_t time;     /* CLOCK_REALTIME */
+        struct riptide_route route;
+    } list[CHANGES];
+    uint64_t n; /* so far */
 };
 
 /* The state of the daemon, for `status`. */
@@ -33,24 +40,17 @@ struct health {
     struct minute minute;
     uint64_t started_ns;
     uint64_t n_ticks;
-    struct riptide_tick tick; /* the last one */
-    uint64_t late_ns, late_max_ns; /* how long after its time it began; and the most so far */
-    uint64_t suspended_until_ns;   /* as the last tick saw it */
-    uint64_t suspensions;          /* since the start */
-    char failure[96];              /* of the last dump; empty: none */
-    bool is_failure_new;           /* since the last tick */
-};
-
-/* The latest changes of windows, for `riptide show DST`: a ring. */
-enum { CHANGES = 256 };
-struct change {
-    time_t time; /* CLOCK_REALTIME */
-    struct riptide_route route;
+    struct riptide_tick tick;    /* the last one */
+    uint64_t late_ns;            /* how long after its time it began */
+    uint64_t suspended_until_ns; /* as the last tick saw it */
+    uint64_t suspensions;        /* since the start */
+    char failure[96];            /* of the last dump; empty: none */
+    bool is_failure_new;         /* since the last tick */
 };
 
 /* Hints with an end; those of the file are in the settings. */
 struct hints {
-    struct riptide_hint *list;
+    struct riptide_hint list[RIPTIDE_MAX_HINTS];
     size_t n;
 };
 
@@ -59,8 +59,7 @@ struct daemon {
     struct riptide_agent *agent;
     struct control *control; /* NULL: none */
     struct health health;
-    struct change changes[CHANGES];
-    unsigned int n_changes; /* so far */
+    struct changes changes;
     struct hints hints;
     struct history history;
     struct service service;
@@ -86,11 +85,34 @@ int daemon_serve(struct settings *settings);
 void report_start(struct daemon *daemon);
 void report_event(struct daemon *daemon, const struct riptide_agent_event *event);
 
-/* In answers.c: keeps what answers need of an event. */
-void answers_note(struct daemon *daemon, const struct riptide_agent_event *event);
+/* In health.c: keeps what answers need of an event. */
+void health_note(struct daemon *daemon, const struct riptide_agent_event *event);
 
-/* The process's metrics of now. */
-void answers_print_metrics(FILE *out, const void *daemon);
+/* One word; `reason`: what is missing of the configured, or empty. */
+const char *health_word(const struct daemon *daemon, char reason[256]);
+
+/* Connections of the last 50 to 60 seconds. */
+json_t *health_minute(const struct daemon *daemon);
+
+/* Connections that opened, by what they got; by routes, as they closed. */
+struct opened_counts health_count_opened(const struct daemon *daemon);
+
+/* Time until windows are tried again; 0: they are given. */
+double health_suspended_s(const struct daemon *daemon);
+
+/* In changes.c: keeps a change, in place of an old one; and a destination's, newest first. */
+void changes_note(struct daemon *daemon, const struct riptide_route *route);
+json_t *changes_json(const struct daemon *daemon, const struct riptide_prefix *dst);
+
+/* In answers.c: the share held out now; as in `verdict`. */
+double answers_holdout_percent(const struct daemon *daemon);
+
+/* In destinations.c: the destination of a peer; of a wider prefix, that of its first address. */
+struct riptide_prefix destinations_group(const struct settings *settings,
+                                         const struct riptide_prefix *peer);
+
+/* In metrics.c: Prometheus text of now. */
+void metrics_print(FILE *out, const void *daemon);
 
 /* In hints.c: takes the hints that the agent has loaded; logs their number. */
 void hints_load(struct daemon *daemon);
@@ -115,5 +137,11 @@ void files_save(struct daemon *daemon, bool is_synced);
 
 /* At the end: `r` is the agent's result for the state. Removes the metrics. */
 void files_end(struct daemon *daemon, int r, const struct riptide_error *error);
+
+/*
+ * In privileges.c: keeps CAP_NET_ADMIN and CAP_BPF where needed and present, and can gain none
+ * again. Before that, open all files that need root. Errors of the kernel, each with a line.
+ */
+int privileges_drop(bool needs_net_admin, bool needs_bpf, struct riptide_error *error);
 
 #endif

@@ -153,7 +153,8 @@ static void put_changes(const json_t *changes)
     json_array_foreach(changes, i, change)
     {
         n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s %s ", i ? ", " : "",
-                      text_time(time, text_of(change, "time"), "%H:%M:%S"), text_of(change, "by"));
+                      text_time(time, number(change, "time"), i ? "%H:%M:%S" : "%H:%M:%S %z"),
+                      text_of(change, "by"));
         if (is_state(change, "applied"))
             n += snprintf(text + n, sizeof(text) - (size_t)n, FORMAT, number(change, "initcwnd"));
         else

@@ -49,7 +49,10 @@ void files_load(struct daemon *daemon)
                  "paused, as before the start: no window is given until `riptide resume`");
     hints_load(daemon);
     if (file_load(history_path(daemon, path), &text, &error) == 0) {
-        history_parse(&daemon->history, text);
+        json_t *hours = json_loads(text, 0, NULL);
+
+        history_load(&daemon->history, hours);
+        json_decref(hours);
         free(text);
     }
 }
@@ -76,7 +79,7 @@ void files_note_hour(struct daemon *daemon)
     struct riptide_verdict verdict;
     struct history_now now = {
         .realtime_s = clock_read_ns(CLOCK_REALTIME) / NS_PER_S,
-        .opened = metrics_count_opened(riptide_agent_get_stats(daemon->agent)),
+        .opened = health_count_opened(daemon),
         .suspensions = daemon->health.suspensions,
     };
 
@@ -100,6 +103,14 @@ static void note(char failure[256], const char *what, int r, const struct riptid
     snprintf(failure, 256, "%s", r < 0 ? text : "");
 }
 
+static void print_history(FILE *out, const void *history)
+{
+    json_t *hours = history_json(history, (uint64_t)time(NULL));
+
+    json_dumpf(hours, out, JSON_REAL_PRECISION(6));
+    json_decref(hours);
+}
+
 /* `r` is the agent's result for the state, whose directory the history shares. */
 static void end_save(struct daemon *daemon, int r, struct riptide_error *error)
 {
@@ -108,7 +119,7 @@ static void end_save(struct daemon *daemon, int r, struct riptide_error *error)
     note(daemon->state_failure, "state", r, error);
     if (r < 0)
         return;
-    r = file_replace(history_path(daemon, path), 0600, history_print, &daemon->history, error);
+    r = file_replace(history_path(daemon, path), 0600, print_history, &daemon->history, error);
     note(daemon->history_failure, "history", r, error);
 }
 
@@ -124,7 +135,7 @@ void files_save(struct daemon *daemon, bool is_synced)
 static void write_metrics(struct daemon *daemon)
 {
     struct riptide_error error = { .text = "" };
-    int r = file_replace(daemon->settings->metrics, 0644, answers_print_metrics, daemon, &error);
+    int r = file_replace(daemon->settings->metrics, 0644, metrics_print, daemon, &error);
 
     note(daemon->metrics_failure, "metrics", r, &error);
     /* On a full disk the last one stays; -EINVAL: what is in its place is not ours. */

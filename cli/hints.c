@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hints and the pause: the agent's calls for requests that change something, and their log lines.
- * The daemon keeps a list of hints with an end, as the agent has no walk over its own.
+ * Hints and the pause: requests that change something, and their log lines. The daemon keeps a list
+ * of hints with an end, as the agent has no walk over its own.
  */
 #include "daemon.h"
 
 #include "clock.h"
-#include "explanation.h"
 #include "log.h"
+#include "members.h"
 #include "prefixes.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,19 +23,15 @@ static struct riptide_hint *find(struct hints *hints, const struct riptide_prefi
     return NULL;
 }
 
-/* Room for all that the agent takes, made with the first one. */
-static bool put(struct hints *hints, const struct riptide_hint *hint)
+/* There is room for all that the agent takes. */
+static void put(struct hints *hints, const struct riptide_hint *hint)
 {
     struct riptide_hint *place = find(hints, &hint->dst);
 
-    if (!hints->list)
-        hints->list = calloc(RIPTIDE_MAX_HINTS, sizeof(*hints->list));
-    if (!hints->list || (!place && hints->n == RIPTIDE_MAX_HINTS))
-        return false;
-    if (!place)
+    if (!place && hints->n < RIPTIDE_MAX_HINTS)
         place = &hints->list[hints->n++];
-    *place = *hint;
-    return true;
+    if (place)
+        *place = *hint;
 }
 
 size_t hints_count(struct daemon *daemon)
@@ -73,11 +68,10 @@ static void load_line(struct hints *hints, const char *line)
 void hints_load(struct daemon *daemon)
 {
     size_t size = riptide_agent_get_state(daemon->agent, NULL, 0), n;
-    char *text = malloc(size + 1);
+    char *text = calloc(1, size + 1);
 
     n = text ? riptide_agent_get_state(daemon->agent, text, size) : 0;
     if (n <= size && n > 0) {
-        text[n] = '\0';
         for (char *line = text; (line = strstr(line, "\nhint=")); line++)
             load_line(&daemon->hints, line + 1);
     }
@@ -86,20 +80,34 @@ void hints_load(struct daemon *daemon)
         log_line(LOG_LEVEL_INFO, "hints that go on from before the start: %zu", daemon->hints.n);
 }
 
-/* Hints apply to destinations: one for a part of a destination would never have an effect. */
-static int check_hinted(const struct daemon *daemon, const struct riptide_prefix *dst,
-                        struct riptide_error *error)
+static json_t *hint_json(const struct riptide_hint *hint, uint64_t now_ns)
 {
-    const struct riptide_prefix whole = explanation_group(daemon->settings, dst);
-    char text[RIPTIDE_PREFIX_TEXT_BYTES], of[RIPTIDE_PREFIX_TEXT_BYTES];
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    json_t *for_ms = NULL;
 
-    if (whole.len >= dst->len)
-        return 0;
-    riptide_prefix_format(dst, text);
-    riptide_prefix_format(&whole, of);
-    snprintf(error->text, sizeof(error->text), "%s: is part of the destination %s: use that", text,
-             of);
-    return -EINVAL;
+    riptide_prefix_format(&hint->dst, dst);
+    if (hint->until_ns > 0)
+        for_ms = json_integer((json_int_t)((hint->until_ns - now_ns) / 1000000));
+    return json_pack("{s:s, s:b, s:o, s:o, s:o?}", "dst", dst, "off", hint->off, "cwnd_min",
+                     figure_or_null(hint->cwnd_min), "cwnd_max", figure_or_null(hint->cwnd_max),
+                     "for_ms", for_ms);
+}
+
+json_t *answer_hints(struct daemon *daemon, const struct request *request,
+                     struct riptide_error *error)
+{
+    const uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
+    const struct settings *settings = daemon->settings;
+    json_t *hints = json_array();
+
+    (void)request;
+    (void)error;
+    hints_count(daemon);
+    for (size_t i = 0; i < settings->n_overrides; i++)
+        json_array_append_new(hints, hint_json(&settings->overrides[i], now_ns));
+    for (size_t i = 0; i < daemon->hints.n; i++)
+        json_array_append_new(hints, hint_json(&daemon->hints.list[i], now_ns));
+    return json_pack("{s:o}", "hints", hints);
 }
 
 static uint32_t count_destinations(struct riptide_agent *agent, const struct riptide_prefix *within)
@@ -112,72 +120,93 @@ static uint32_t count_destinations(struct riptide_agent *agent, const struct rip
     return n;
 }
 
-int daemon_hint(struct daemon *daemon, struct riptide_hint *hint, uint64_t for_ns,
-                uint32_t *destinations, struct riptide_error *error)
+/* Whether the last change is in a state file, which keeps it over a restart. */
+static bool is_kept(const struct daemon *daemon)
 {
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], max[32] = "";
-    int r = check_hinted(daemon, &hint->dst, error);
+    return files_keep_state(daemon) && !daemon->state_failure[0];
+}
 
-    if (r < 0)
-        return r;
-    *destinations = count_destinations(daemon->agent, &hint->dst);
-    hint->until_ns = clock_read_ns(CLOCK_BOOTTIME) + for_ns;
+json_t *answer_hint(struct daemon *daemon, const struct request *request,
+                    struct riptide_error *error)
+{
+    const struct riptide_prefix whole = destinations_group(daemon->settings, &request->dst);
+    const bool is_valid = request->cwnd_max >= 0 && request->cwnd_max <= RIPTIDE_CWND_LIMIT;
+    struct riptide_hint hint = {
+        .dst = request->dst,
+        .cwnd_max = is_valid ? (uint32_t)request->cwnd_max : 0,
+        .off = request->off,
+        .until_ns = clock_read_ns(CLOCK_BOOTTIME) + (uint64_t)request->for_ms * 1000000,
+    };
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], of[RIPTIDE_PREFIX_TEXT_BYTES], most[32];
+    uint32_t n = count_destinations(daemon->agent, &hint.dst);
+    int r;
+
+    riptide_prefix_format(&hint.dst, dst);
+    riptide_prefix_format(&whole, of);
+    /* Hints apply to destinations: one for a part of a destination would never have an effect. */
+    if (whole.len < hint.dst.len)
+        snprintf(error->text, sizeof(error->text), "%s: is part of the destination %s: use that",
+                 dst, of);
+    else if (!is_valid)
+        snprintf(error->text, sizeof(error->text), "cwnd_max: not 1 to %d segments",
+                 RIPTIDE_CWND_LIMIT);
+    else if (request->for_ms <= 0 || request->for_ms > REQUEST_MAX_HINT_MS)
+        snprintf(error->text, sizeof(error->text), "for_ms: not 1 ms to a year");
+    if (error->text[0])
+        return NULL;
     hints_count(daemon);
-    r = riptide_agent_set_hint(daemon->agent, hint, error);
-    if (r == 0 && !put(&daemon->hints, hint))
-        r = -ENOMEM;
+    r = riptide_agent_set_hint(daemon->agent, &hint, error);
     if (r == RIPTIDE_E_FULL)
         snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
     if (r != 0)
-        return r;
+        return NULL;
+    put(&daemon->hints, &hint);
     files_save(daemon, false); /* what has changed must outlive a crash */
-    riptide_prefix_format(&hint->dst, dst);
-    if (hint->cwnd_max > 0)
-        snprintf(max, sizeof(max), "at most %" PRIu32, hint->cwnd_max);
-    log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows %s", dst, (double)for_ns / 1e9,
-             hint->off ? "off" : max);
-    return 0;
+    snprintf(most, sizeof(most), "at most %" PRIu32, hint.cwnd_max);
+    log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows %s", dst,
+             (double)request->for_ms / 1e3, hint.off ? "off" : most);
+    return json_pack("{s:s, s:I, s:I, s:b, s:o}", "dst", dst, "for_ms", request->for_ms,
+                     "destinations", (json_int_t)n, "is_kept", is_kept(daemon), "reason",
+                     text_or_null(daemon->state_failure));
 }
 
 /* A section of the file is a hint as well: only a restart without it removes its bound. */
-int daemon_unhint(struct daemon *daemon, const struct riptide_prefix *dst,
-                  struct riptide_error *error)
+json_t *answer_unhint(struct daemon *daemon, const struct request *request,
+                      struct riptide_error *error)
 {
+    struct riptide_hint *hint = find(&daemon->hints, &request->dst);
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_hint *hint;
     bool has_section = false;
 
-    hints_count(daemon);
-    hint = find(&daemon->hints, dst);
-    riptide_prefix_format(dst, text);
-    if (hint && riptide_agent_remove_hint(daemon->agent, dst) == 0) {
+    riptide_prefix_format(&request->dst, text);
+    if (hint && riptide_agent_remove_hint(daemon->agent, &request->dst) == 0) {
         *hint = daemon->hints.list[--daemon->hints.n];
-        files_save(daemon, false); /* what has changed must outlive a crash */
+        files_save(daemon, false);
         log_line(LOG_LEVEL_INFO, "hint: %s: removed", text);
-        return 0;
+        return json_pack("{s:s}", "removed", text);
     }
     for (size_t i = 0; i < daemon->settings->n_overrides; i++)
-        has_section |= prefix_equals(&daemon->settings->overrides[i].dst, dst);
+        has_section |= prefix_equals(&daemon->settings->overrides[i].dst, &request->dst);
     snprintf(error->text, sizeof(error->text), "%s: %s", text,
              has_section ? "its bounds are a section of the configuration: remove that from the "
                            "file, and restart riptided"
                          : "there is no hint for it; `riptide hint` lists them");
-    return RIPTIDE_E_UNKNOWN;
+    return NULL;
 }
 
-bool daemon_keeps_state(const struct daemon *daemon, const char **reasonp)
+json_t *answer_pause(struct daemon *daemon, const struct request *request,
+                     struct riptide_error *error)
 {
-    *reasonp = daemon->state_failure[0] ? daemon->state_failure : NULL;
-    return files_keep_state(daemon) && !*reasonp;
-}
-
-int daemon_pause(struct daemon *daemon, bool is_paused, struct riptide_error *error)
-{
+    const bool is_paused = !strcmp(request->verb, "pause");
     int r = riptide_agent_set_paused(daemon->agent, is_paused);
 
-    files_save(daemon, false); /* what has changed must outlive a crash */
-    if (r < 0)
+    files_save(daemon, false);
+    if (r < 0) {
         snprintf(error->text, sizeof(error->text),
                  "a rule could not be removed: %s; `riptide flush` removes all", strerror(-r));
-    return r;
+        return NULL;
+    }
+    return json_pack("{s:b, s:f, s:b, s:o}", "paused", is_paused, "suspended_s",
+                     health_suspended_s(daemon), "is_kept", is_kept(daemon), "reason",
+                     text_or_null(daemon->state_failure));
 }

@@ -35,10 +35,10 @@ static inline json_t *figure_or_null(uint64_t value)
     return value ? json_integer((json_int_t)value) : json_null();
 }
 
-/* A text with any characters; null if there is none, or if it is not UTF-8. */
+/* A text with any characters; null if it is empty or not UTF-8. */
 static inline json_t *text_or_null(const char *text)
 {
-    json_t *string = json_string(text);
+    json_t *string = *text ? json_string(text) : NULL;
 
     return string ? string : json_null();
 }

@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text format that node_exporter's textfile collector and promtool read. Pure: a snapshot in,
- * text out.
+ * Prometheus text, as node_exporter's textfile collector and promtool read it: what an alert needs,
+ * and no series of a destination.
  */
-#include "metrics.h"
+#include "daemon.h"
 
-struct opened_counts metrics_count_opened(const struct riptide_agent_stats *stats)
-{
-    const struct riptide_program_counts *program = &stats->applier->program;
-
-    /* The kernel does not count what opens by a route: agents count those that close. */
-    if (stats->applier->backend == RIPTIDE_ROUTES)
-        return (struct opened_counts){
-            .with_window = stats->closed_with_window,
-            .without = stats->observer->closed - stats->closed_with_window,
-        };
-    return (struct opened_counts){
-        .with_window = program->given,
-        .held_out = program->held_out,
-        .without = program->kept,
-    };
-}
+#include "clock.h"
 
 /* `help`: of all that have the name; NULL after the first. */
 static void put(FILE *out, const char *type, const char *name, const char *labels, double value,
@@ -49,16 +34,15 @@ static void put_change(FILE *out, const char *name, const struct riptide_change 
     put(out, "gauge", name, "{bound=\"high\"}", change->high, NULL);
 }
 
-static void put_backends(FILE *out, const struct metrics *metrics)
+static void put_backends(FILE *out, const struct riptide_applier_config *config,
+                         const struct riptide_applier_stats *applier)
 {
-    const struct riptide_applier_stats *applier = metrics->stats->applier;
-    const uint32_t asked = metrics->settings->applier.backend;
-    const bool is_dry = metrics->settings->applier.dry_run;
+    const bool is_dry = config->dry_run;
     const bool has_program = applier->backend != RIPTIDE_ROUTES && !applier->program_reason;
     char labels[64];
 
     snprintf(labels, sizeof(labels), "{asked=\"%s\",by=\"%s\"}",
-             riptide_name(RIPTIDE_NAMES_BACKEND, asked),
+             riptide_name(RIPTIDE_NAMES_BACKEND, config->backend),
              riptide_name(RIPTIDE_NAMES_BACKEND, applier->backend));
     put(out, "gauge", "riptide_apply_info", labels, 1, "The way by which windows are given.");
     put(out, "gauge", "riptide_rules_in_place", "{family=\"ipv4\"}",
@@ -80,11 +64,12 @@ static void put_backends(FILE *out, const struct metrics *metrics)
           "Times that notifications of the kernel were lost.");
 }
 
-static void put_windows(FILE *out, const struct metrics *metrics)
+static void put_windows(FILE *out, struct daemon *daemon)
 {
-    const struct riptide_estimator_stats *estimator = metrics->stats->estimator;
-    const struct opened_counts opened = metrics_count_opened(metrics->stats);
-    const bool holds_out = metrics->stats->applier->backend != RIPTIDE_ROUTES;
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
+    const struct riptide_estimator_stats *estimator = stats->estimator;
+    const struct opened_counts opened = health_count_opened(daemon);
+    const bool holds_out = stats->applier->backend != RIPTIDE_ROUTES;
 
     put(out, "counter", "riptide_connections_total", "{opened=\"with_window\"}",
         (double)opened.with_window,
@@ -93,21 +78,21 @@ static void put_windows(FILE *out, const struct metrics *metrics)
         (double)opened.held_out, NULL);
     put(out, "counter", "riptide_connections_total", "{opened=\"without\"}",
         (double)opened.without, NULL);
-    gauge(out, "riptide_in_force_ratio", (double)metrics->stats->applier->in_force_permille / 1e3,
+    gauge(out, "riptide_in_force_ratio", (double)stats->applier->in_force_permille / 1e3,
           "The share of the last minute in which windows were in force.");
-    gauge(out, "riptide_paused", metrics->stats->is_paused, "Whether an operator paused windows.");
-    gauge(out, "riptide_suspended", metrics->stats->suspended_until_ns > 0,
+    gauge(out, "riptide_paused", stats->is_paused, "Whether an operator paused windows.");
+    gauge(out, "riptide_suspended", stats->suspended_until_ns > 0,
           "Whether no windows are given for a while, because they did harm.");
-    count(out, "riptide_suspensions_total", metrics->suspensions,
+    count(out, "riptide_suspensions_total", daemon->health.suspensions,
           "Times that windows were suspended.");
-    gauge(out, "riptide_hints", (double)metrics->hints,
+    gauge(out, "riptide_hints", (double)hints_count(daemon),
           "Hints in force, sections for prefixes included.");
     gauge(out, "riptide_holdout_ratio",
-          holds_out ? metrics->settings->applier.holdout_percent / 1e2 : 0,
+          holds_out ? daemon->settings->applier.holdout_percent / 1e2 : 0,
           "The share of connections to hold out until the first verdict.");
     gauge(out, "riptide_destinations", (double)estimator->destinations,
           "Destinations with a window.");
-    gauge(out, "riptide_destinations_limit", metrics->settings->estimator.max_destinations,
+    gauge(out, "riptide_destinations_limit", daemon->settings->estimator.max_destinations,
           "How many destinations there can be.");
     gauge(out, "riptide_destinations_full", estimator->is_full,
           "Whether new destinations find no free place.");
@@ -115,32 +100,34 @@ static void put_windows(FILE *out, const struct metrics *metrics)
           "Connections read that max-destinations refused.");
 }
 
-void metrics_print(FILE *out, const struct metrics *metrics)
+void metrics_print(FILE *out, const void *from)
 {
-    const struct riptide_observer_stats *observer = metrics->stats->observer;
-    const struct riptide_verdict *verdict = metrics->verdict;
+    struct daemon *daemon = (struct daemon *)from;
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
+    const struct riptide_observer_stats *observer = stats->observer;
+    struct riptide_verdict verdict;
     char labels[64];
 
     snprintf(labels, sizeof(labels), "{version=\"%s\"}", riptide_version());
     put(out, "gauge", "riptide_build_info", labels, 1, "The version that runs.");
-    put_backends(out, metrics);
-    put_windows(out, metrics);
-    if (verdict) {
+    put_backends(out, &daemon->settings->applier, stats->applier);
+    put_windows(out, daemon);
+    if (riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0) {
         put(out, "gauge", "riptide_effect_connections", "{arm=\"window\"}",
-            (double)verdict->connections, "Connections that the verdict compares, by arm.");
+            (double)verdict.connections, "Connections that the verdict compares, by arm.");
         put(out, "gauge", "riptide_effect_connections", "{arm=\"holdout\"}",
-            (double)verdict->held_out, NULL);
-        put_change(out, "riptide_effect_time_ratio", &verdict->time,
+            (double)verdict.held_out, NULL);
+        put_change(out, "riptide_effect_time_ratio", &verdict.time,
                    "Change of time by windows, as a share of the time without; below 0: less.");
-        put_change(out, "riptide_effect_retransmitted_ratio", &verdict->retransmitted,
+        put_change(out, "riptide_effect_retransmitted_ratio", &verdict.retransmitted,
                    "Share of segments retransmitted with windows, minus that without.");
     }
     count(out, "riptide_dumps_total", observer->dumps, "Rounds whose dump was completed.");
     count(out, "riptide_dump_failures_total", observer->failures, "Dumps that were given up.");
     count(out, "riptide_closed_sockets_lost_total", observer->closed_lost,
           "Destroy events that came faster than they were read.");
-    gauge(out, "riptide_interval_seconds", (double)metrics->interval_ns / 1e9,
+    gauge(out, "riptide_interval_seconds", (double)daemon->health.tick.interval_ns / 1e9,
           "Time between two rounds.");
-    put(out, "counter", "riptide_cpu_seconds_total", "", (double)metrics->cpu_ns / 1e9,
+    put(out, "counter", "riptide_cpu_seconds_total", "", (double)clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9,
         "Processor time of the process.");
 }

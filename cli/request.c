@@ -1,235 +1,63 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests by name: their members, who may send them, their answers. */
+/* Requests by name: their members, and who may send them. */
 #include "request.h"
 
-#include "members.h"
-#include "prefixes.h"
-
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-struct call;
-
-/* Returns the answer, or NULL with a line in call->error (or without memory for one). */
-typedef json_t *verb_function(struct call *call);
-
-struct verb {
+static const struct verb {
     const char *name;
-    bool changes;                          /* root and the control group only */
-    verb_function *run;                    /* NULL: it takes no members, and `ask` answers */
-    json_t *(*ask)(struct daemon *daemon); /* NULL without memory */
+    bool changes; /* root and the control group only */
+    bool needs_dst;
+    request_function *answer;
+} verbs[] = {
+    { "status", false, false, answer_status },   { "verdict", false, false, answer_verdict },
+    { "history", false, false, answer_history }, { "metrics", false, false, answer_metrics },
+    { "show", false, false, answer_show },       { "explain", false, true, answer_explain },
+    { "hints", false, false, answer_hints },     { "hint", true, true, answer_hint },
+    { "unhint", true, true, answer_unhint },     { "pause", true, false, answer_pause },
+    { "resume", true, false, answer_pause },
 };
 
-/* Data of a request while it is processed. */
-struct call {
-    struct daemon *daemon;
-    json_t *document;
-    const struct verb *verb;
-    struct riptide_error error; /* why it failed */
-};
-
-static void fail(struct call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void fail(struct call *call, const char *format, ...)
+static const struct verb *find_verb(const char *name)
 {
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(call->error.text, sizeof(call->error.text), format, args);
-    va_end(args);
-}
-
-/* Reads the request's members; refuses missing or unknown ones, and wrong types. */
-static bool take_members(struct call *call, const char *format, ...)
-{
-    json_error_t error;
-    va_list args;
-    int r;
-
-    va_start(args, format);
-    r = json_vunpack_ex(call->document, &error, JSON_STRICT, format, args);
-    va_end(args);
-    if (r < 0)
-        fail(call, "wrong member: %s", error.text);
-    return r == 0;
-}
-
-static bool take_prefix(struct call *call, const char *text, struct riptide_prefix *prefix)
-{
-    if (riptide_prefix_parse(prefix, text) == 0)
-        return true;
-    fail(call, "%s: not a prefix", text);
-    return false;
-}
-
-/* Destinations that one answer looks at, of which few may be within a prefix: 1 ms. */
-enum { MAX_LOOKS = 4096 };
-
-/* An array, as objects would take five times the work at both ends. */
-static json_t *row_json(const struct request_row *row)
-{
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    riptide_prefix_format(&row->dst, dst);
-    return json_pack("[s, I, s, I, I, o]", dst, (json_int_t)row->window, row->by,
-                     (json_int_t)row->connections, (json_int_t)row->min_rtt_us,
-                     text_or_null(row->reason[0] ? row->reason : NULL));
-}
-
-/*
- * A page of destinations, by looking at a bounded number of them. `columns` names the elements of
- * all rows once.
- */
-static json_t *run_show(struct call *call)
-{
-    struct riptide_prefix within = { .family = 0 };
-    json_t *rows, *next = NULL, *answer;
-    const char *prefix = NULL;
-    struct request_row row;
-    json_int_t from = 0;
-    uint32_t cursor;
-    int n_rows = 0;
-
-    if (!take_members(call, "{s?s, s?I}", "prefix", &prefix, "from", &from) ||
-        (prefix && !take_prefix(call, prefix, &within)))
-        return NULL;
-    if (from < 0 || from > UINT32_MAX) {
-        fail(call, "from: not `next` of an earlier answer");
-        return NULL;
-    }
-    cursor = (uint32_t)from;
-    rows = json_array();
-    for (int i = 0; i < MAX_LOOKS && n_rows < REQUEST_PAGE && !next; i++) {
-        if (!daemon_next(call->daemon, &cursor, &row)) {
-            next = json_null();
-        } else if (!within.family || prefix_holds(&within, &row.dst)) {
-            json_array_append_new(rows, row_json(&row));
-            n_rows++;
-        }
-    }
-    answer = json_pack("{s:o, s:o, s:[s, s, s, s, s, s]}", "routes", rows, "next",
-                       next ? next : json_integer(cursor), "columns", "dst", "window", "by",
-                       "connections", "min_rtt_us", "reason");
-    json_object_update_new(answer, daemon_list(call->daemon));
-    return answer;
-}
-
-static json_t *run_explain(struct call *call)
-{
-    struct riptide_prefix dst;
-    const char *text = NULL;
-
-    if (!take_members(call, "{s:s}", "dst", &text) || !take_prefix(call, text, &dst))
-        return NULL;
-    return daemon_explain(call->daemon, &dst);
-}
-
-/* Whether a restart keeps what has changed, and why not. */
-static json_t *with_kept(struct call *call, json_t *answer)
-{
-    const char *reason;
-    bool is_kept = daemon_keeps_state(call->daemon, &reason);
-
-    json_object_update_new(answer, json_pack("{s:b, s:o}", "is_kept", is_kept, "reason",
-                                             text_or_null(reason)));
-    return answer;
-}
-
-static json_t *run_hint(struct call *call)
-{
-    struct riptide_hint hint = { .cwnd_max = 0 };
-    json_int_t cwnd_max = 0, for_ms = 0;
-    const char *text = NULL;
-    uint32_t destinations;
-    int off = 0;
-
-    if (!take_members(call, "{s:s, s?I, s?b, s:I}", "dst", &text, "cwnd_max", &cwnd_max, "off",
-                      &off, "for_ms", &for_ms) ||
-        !take_prefix(call, text, &hint.dst))
-        return NULL;
-    if (cwnd_max < 0 || cwnd_max > RIPTIDE_CWND_LIMIT)
-        fail(call, "cwnd_max: not 1 to %d segments", RIPTIDE_CWND_LIMIT);
-    else if (for_ms <= 0 || for_ms > REQUEST_MAX_HINT_MS)
-        fail(call, "for_ms: not 1 ms to a year");
-    if (call->error.text[0])
-        return NULL;
-    hint.cwnd_max = (uint32_t)cwnd_max;
-    hint.off = off;
-    if (daemon_hint(call->daemon, &hint, (uint64_t)for_ms * 1000000, &destinations,
-                    &call->error) != 0)
-        return NULL;
-    return with_kept(call, json_pack("{s:s, s:I, s:I}", "dst", text, "for_ms", for_ms,
-                                     "destinations", (json_int_t)destinations));
-}
-
-static json_t *run_unhint(struct call *call)
-{
-    struct riptide_prefix dst;
-    const char *text = NULL;
-
-    if (!take_members(call, "{s:s}", "dst", &text) || !take_prefix(call, text, &dst) ||
-        daemon_unhint(call->daemon, &dst, &call->error) != 0)
-        return NULL;
-    return json_pack("{s:s}", "removed", text);
-}
-
-static json_t *run_pause(struct call *call)
-{
-    bool is_paused = !strcmp(call->verb->name, "pause");
-
-    if (!take_members(call, "{}") || daemon_pause(call->daemon, is_paused, &call->error) != 0)
-        return NULL;
-    return with_kept(call, json_pack("{s:b, s:f}", "paused", is_paused, "suspended_s",
-                                     daemon_suspended_s(call->daemon)));
-}
-
-static const struct verb verbs[] = {
-    { "status", false, NULL, daemon_status },   { "metrics", false, NULL, daemon_metrics },
-    { "hints", false, NULL, daemon_hints },     { "verdict", false, NULL, daemon_verdict },
-    { "history", false, NULL, daemon_history }, { "show", false, run_show, NULL },
-    { "explain", false, run_explain, NULL },    { "hint", true, run_hint, NULL },
-    { "unhint", true, run_unhint, NULL },       { "pause", true, run_pause, NULL },
-    { "resume", true, run_pause, NULL },
-};
-
-static const struct verb *find_verb(struct call *call)
-{
-    const json_t *name = json_object_get(call->document, "request");
-
-    if (!json_is_object(call->document) || !json_is_string(name)) {
-        fail(call, "not an object with a member \"request\"");
-        return NULL;
-    }
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        if (!strcmp(verbs[i].name, json_string_value(name)))
+        if (!strcmp(verbs[i].name, name))
             return &verbs[i];
     }
-    fail(call, "%s: unknown request", json_string_value(name));
     return NULL;
 }
 
-static json_t *run(struct call *call, const char *line, size_t n, bool may_change)
+/* `error` has a line where the result is NULL, but for lack of memory. */
+static json_t *run(struct daemon *daemon, json_t *document, bool may_change,
+                   struct riptide_error *error)
 {
-    json_error_t error;
+    struct request request = { .verb = "" };
+    const char *dst = NULL;
+    const struct verb *verb;
+    json_error_t reason;
 
-    call->document = json_loadb(line, n, JSON_REJECT_DUPLICATES, &error);
-    if (!call->document) {
-        fail(call, "not JSON: %s", error.text);
+    if (json_unpack_ex(document, &reason, JSON_STRICT, "{s:s, s?s, s?s, s?I, s?I, s?b, s?I}",
+                       "request", &request.verb, "dst", &dst, "prefix", &dst, "from",
+                       &request.from, "cwnd_max", &request.cwnd_max, "off", &request.off, "for_ms",
+                       &request.for_ms) < 0) {
+        snprintf(error->text, sizeof(error->text), "wrong member: %s", reason.text);
         return NULL;
     }
-    call->verb = find_verb(call);
-    if (!call->verb)
-        return NULL;
-    if (call->verb->changes && !may_change) {
-        fail(call, "only root and the group of --control-group may ask for that");
-        return NULL;
-    }
-    json_object_del(call->document, "request");
-    if (call->verb->run)
-        return call->verb->run(call);
-    return take_members(call, "{}") ? call->verb->ask(call->daemon) : NULL;
+    verb = find_verb(request.verb);
+    if (!verb)
+        snprintf(error->text, sizeof(error->text), "%s: unknown request", request.verb);
+    else if (verb->changes && !may_change)
+        snprintf(error->text, sizeof(error->text),
+                 "only root and the group of --control-group may ask for that");
+    else if (verb->needs_dst && !dst)
+        snprintf(error->text, sizeof(error->text), "%s: dst is missing", request.verb);
+    else if (dst && riptide_prefix_parse(&request.dst, dst) < 0)
+        snprintf(error->text, sizeof(error->text), "%s: not a prefix", dst);
+    else
+        return verb->answer(daemon, &request, error);
+    return NULL;
 }
 
 /* As a line; `object`, which may be NULL, is freed. */
@@ -257,12 +85,17 @@ char *request_refuse(const char *reason, size_t *np)
 
 char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change, size_t *np)
 {
-    struct call call = { .daemon = daemon };
-    json_t *answer = run(&call, line, n, may_change);
+    struct riptide_error error = { .text = "" };
+    json_error_t reason;
+    json_t *document = json_loadb(line, n, JSON_REJECT_DUPLICATES, &reason), *answer = NULL;
 
-    json_decref(call.document);
+    if (document)
+        answer = run(daemon, document, may_change, &error);
+    else
+        snprintf(error.text, sizeof(error.text), "not JSON: %s", reason.text);
+    json_decref(document);
     if (answer && json_object_set_new(answer, "ok", json_true()) == 0)
         return to_line(answer, np);
     json_decref(answer);
-    return request_refuse(call.error.text[0] ? call.error.text : strerror(ENOMEM), np);
+    return request_refuse(error.text[0] ? error.text : strerror(ENOMEM), np);
 }

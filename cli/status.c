@@ -89,16 +89,13 @@ static void put_message(const json_t *status)
 {
     const json_t *messages = get(status, "messages");
     const json_t *last = json_array_get(messages, json_array_size(messages) - 1);
-    const time_t hour_ago = time(NULL) - 3600;
     const char *reason = text_of(status, "reason");
-    char since[32];
-    struct tm tm;
+    char then[TEXT_TIME_BYTES];
 
-    strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&hour_ago, &tm));
-    if (last && strcmp(text_of(last, "time"), since) > 0 &&
+    if (number(last, "time") > time(NULL) - 3600 &&
         (!*reason || !strstr(text_of(last, "text"), reason)))
-        field(text_of(last, "level"), "%.8s UTC: %s", strchr(text_of(last, "time"), 'T') + 1,
-              text_of(last, "text"));
+        field(text_of(last, "level"), "%s: %s",
+              text_time(then, number(last, "time"), "%H:%M:%S %z"), text_of(last, "text"));
 }
 
 /* Those by routes alone are known when they close. */
@@ -132,13 +129,13 @@ static void put_figures(const json_t *status)
     char span[TEXT_SPAN_BYTES], ago[TEXT_SPAN_BYTES];
 
     put_minute(status);
+    put_effect(get(apply, "effect"));
     field("destinations", FORMAT " with a window, at most " FORMAT "; without a route: " FORMAT,
           number(status, "destinations"), number(status, "max_destinations"),
           number(status, "left_alone"));
     if (number(status, "hints") > 0)
         field("hints", FORMAT " in force, sections [prefix] included: riptide hint",
               number(status, "hints"));
-    put_effect(get(apply, "effect"));
     if (!strcmp(text_of(apply, "asked"), "auto") && is_by_routes(status))
         field("apply", "auto chose routes: %s", text_of(apply, "why"));
     if (json_is_object(round))
@@ -154,15 +151,16 @@ static void put_hours(const json_t *hours)
     char begin[TEXT_TIME_BYTES];
     size_t i;
 
-    puts("HOUR           WINDOW HELD OUT  WITHOUT RETRANSMITTED   TIME WITH WINDOWS");
+    printf("HOUR %s   WINDOW HELD OUT  WITHOUT RETRANSMITTED   TIME WITH WINDOWS\n",
+           text_time(begin, time(NULL), "(%z)"));
     json_array_foreach(hours, i, hour)
     {
         effect = get(hour, "effect");
         printf("%s %8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT,
-               text_time(begin, text_of(hour, "hour"), "%b %d %H:%M"), number(hour, "with_window"),
+               text_time(begin, number(hour, "hour"), "%b %d %H:%M"), number(hour, "with_window"),
                number(hour, "held_out"), number(hour, "without"));
-        printf(json_is_number(get(hour, "retransmitted")) ? " %11.2f %%" : "             -",
-               100 * real(hour, "retransmitted"));
+        printf(number(hour, "sent_segs") > 0 ? " %11.2f %%" : "             -",
+               100 * real(hour, "retrans_segs") / real(hour, "sent_segs"));
         if (json_is_object(effect))
             printf(" %+5.0f %% (%+.0f to %+.0f)", 100 * real(effect, "time"),
                    100 * real(effect, "low"), 100 * real(effect, "high"));

@@ -68,13 +68,11 @@ const char *text_span(char text[TEXT_SPAN_BYTES], double s)
     return text;
 }
 
-const char *text_time(char text[TEXT_TIME_BYTES], const char *utc, const char *format)
+const char *text_time(char text[TEXT_TIME_BYTES], long long seconds, const char *format)
 {
-    struct tm tm = { .tm_mday = 1 };
-    time_t time;
+    const time_t time = (time_t)seconds;
+    struct tm tm;
 
-    strptime(utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    time = timegm(&tm);
     strftime(text, TEXT_TIME_BYTES, format, localtime_r(&time, &tm));
     return text;
 }

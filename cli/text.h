@@ -27,7 +27,7 @@ const char *text_span(char text[TEXT_SPAN_BYTES], double s);
 /* The size of text_time's text. */
 #define TEXT_TIME_BYTES 32
 
-/* "2026-11-27T08:00:00Z" in local time, by a format of strftime(3). */
-const char *text_time(char text[TEXT_TIME_BYTES], const char *utc, const char *format);
+/* Seconds since 1970 in local time, by a format of strftime(3), which names its offset (%z) once. */
+const char *text_time(char text[TEXT_TIME_BYTES], long long seconds, const char *format);
 
 #endif

@@ -84,8 +84,6 @@ def test_status_says_how_it_is(net):
         assert first == "riptide: DEGRADED. Not all connections get their window." and why.startswith("  why          IPv4: ")
         assert "lookup main" in off["reason"]
         assert off["messages"][0]["text"] in daemon.said()
-        assert off["rules"] == {"ipv4": {"in_place": False, "reason": off["reason"].removeprefix("IPv4: ")},
-                                "ipv6": {"in_place": True, "reason": None}}
 
 
 def add_wg_quick(host):
@@ -144,9 +142,8 @@ def test_status_says_how_much_room_there_is(net):
         found = riptide_json(net.host, "status", check=False)
         assert (found["destinations"], found["max_destinations"]) == (2, 2)
         assert (found["routes"], found["left_alone"]) == (2, 0)
-        assert (found["health"], found["largest"]["destinations"]) == ("full", 1)
-        assert f"--max-destinations 2 are in use, 1 of them in {found['largest']['prefix']}: " in found["reason"]
-        assert found["largest"]["prefix"] in ("203.0.113.0/24", "198.51.100.0/24", "2001:db8::/64")
+        assert found["health"] == "full"
+        assert re.search("--max-destinations 2 are in use, 1 of them in (203.0.113.0/24|198.51.100.0/24|2001:db8::/64): ", found["reason"])
         assert fits(net.host.run(RIPTIDE, "status", check=False), 4)[0] == "riptide: FULL. New destinations find no free place."
         wait_rounds(3)
         assert daemon.said().count("full: --max-destinations 2 are in use") == 1
@@ -171,7 +168,7 @@ def test_a_dry_run_has_no_rules_in_place(net):
     process = net.host.start(RIPTIDED, "--dry-run", "--policy", "paper", "--control", path)
     wait_rounds(1, path)
     found = riptide_json(net.host, "status", "--control", path)
-    assert not found["rules"]["ipv4"]["in_place"] and "dry run" in found["rules"]["ipv4"]["reason"]
+    assert found["dry_run"]
     assert fits(net.host.run(RIPTIDE, "status", "--control", path))[0] == "riptide: DRY RUN. Windows are computed, and none is given."
     process.terminate()
     assert process.wait(DEADLINE_S) == 0

@@ -18,7 +18,7 @@ AGAIN = {"--state": "state saved again", "--metrics": "metrics saved again"}
 
 
 def lines_about(daemon, text):
-    return [line for line in daemon.said().replace("\n  ", " ").splitlines() if text in line]
+    return [line for line in daemon.said().splitlines() if text in line]
 
 
 @contextlib.contextmanager
