@@ -103,18 +103,6 @@ int agent_apply_pause(struct riptide_agent *agent);
  */
 int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **routep);
 
-/* outcomes.c */
-
-/*
- * Each round, before its connections are added: suspends windows where they do harm, and sets the
- * share held out.
- */
-void outcomes_begin_round(struct riptide_agent *agent, uint64_t now_ns);
-
-/* Enters a closed connection, to a destination with that window; 0: none at present. */
-void outcomes_enter(struct riptide_agent *agent, const struct riptide_sample *sample,
-                    uint32_t cwnd);
-
 /* window.c */
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A round, from its timer to its last route. */
+/* A round, from its timer to its last route; and what closed connections of it decide. */
 #include "agent/parts.h"
 
 #include "apply/applier.h"
@@ -13,6 +13,9 @@
 
 /* In a dispatch, so that 10,000 windows at once do not delay the caller's loop. */
 enum { MAX_HANDED = 256, MAX_DROPPED = 4096 };
+
+/* Rounds until first flights are judged again: older connections had no window. */
+enum { FLIGHTS_WAIT = 3 };
 
 int round_arm(struct riptide_agent *agent)
 {
@@ -106,6 +109,32 @@ static void drop_unpopped(struct riptide_agent *agent)
     agent->is_popped = false;
 }
 
+/*
+ * Before its connections are added: suspends windows where they do harm, and sets the share held
+ * out.
+ */
+static void judge_outcomes(struct riptide_agent *agent, uint64_t now_ns)
+{
+    struct experiment *experiment = &agent->experiment;
+
+    if (experiment->holdout_percent > 0) {
+        if (experiment_judge(experiment, now_ns) != SUSPENSION_SAME)
+            agent_apply_pause(agent);
+        applier_set_holdout(agent->applier, ARM_SHARE(phase_percent(experiment, experiment->phase)),
+                            experiment->phase);
+        /* The share of the first phase in both: some that have opened in it are still open. */
+        agent->estimator->holdout = ARM_SHARE(experiment->holdout_percent);
+        agent->estimator->arms_seed = experiment->seed;
+    }
+    /* Connections that open without our window show nothing about it. */
+    if (experiment->suspension.until_ns > 0 || agent->is_paused ||
+        (agent->backend == RIPTIDE_PROGRAM && riptide_agent_read_applier(agent).program_reason))
+        agent->flights_wait = FLIGHTS_WAIT;
+    else if (agent->flights_wait > 0)
+        agent->flights_wait--;
+    agent->estimator->gives_none = agent->flights_wait > 0;
+}
+
 static void begin_round(struct riptide_agent *agent, uint64_t now_ns)
 {
     int r;
@@ -114,11 +143,46 @@ static void begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->tick.started_ns = now_ns;
     agent->next = (struct riptide_tick){ 0 };
     drop_unpopped(agent);
-    outcomes_begin_round(agent, now_ns);
+    judge_outcomes(agent, now_ns);
     agent->phase = PHASE_OBSERVING;
     r = riptide_observer_start(agent->observer);
     if (r < 0)
         give_up_round(agent, r);
+}
+
+/* Most closed connections do not count and return early. */
+static enum outcome_entry enter(struct riptide_agent *agent, const struct riptide_sample *sample,
+                                struct opened opened)
+{
+    struct riptide_estimate path = { .min_rtt_us = 0 };
+    enum outcome_entry entry;
+    struct outcome outcome;
+
+    if (sample->acked_bytes <= (uint64_t)KERNEL_CWND * sample->mss_bytes)
+        return OUTCOME_SMALL;
+    /* Without this sample, whose own time depends on its arm: the policy has it after the tick. */
+    riptide_estimator_find(agent->estimator, &sample->dst, &path);
+    entry = outcome_of(&outcome, sample, path.min_rtt_us);
+    if (entry == OUTCOME_COUNTS)
+        experiment_enter(&agent->experiment, opened, &outcome, &sample->dst);
+    return entry;
+}
+
+/* Enters a closed connection, to a destination with that window; 0: none at present. */
+static void enter_closed(struct riptide_agent *agent, const struct riptide_sample *sample,
+                         uint32_t cwnd)
+{
+    struct experiment *experiment = &agent->experiment;
+    struct opened opened = { ARM_WINDOW, HOLDOUT_FIRST };
+    bool is_on = experiment->holdout_percent > 0;
+    bool is_noted = is_on && applier_find_opened(agent->applier, sample->cookie, true, &opened);
+
+    if (is_noted ? opened.arm == ARM_WINDOW : !is_on && cwnd > 0 && agent->flights_wait == 0)
+        agent->closed_with_window++;
+    if (is_noted)
+        experiment->entries[enter(agent, sample, opened)]++;
+    else if (is_on && cwnd > 0)
+        experiment->entries[OUTCOME_WITHOUT]++;
 }
 
 /* The estimator counts invalid samples, and those that it has no place for. */
@@ -142,7 +206,7 @@ static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
         return r;
     for (size_t i = 0; i < n; i++) {
         if (samples[i]->closed)
-            outcomes_enter(agent, samples[i], cwnds[i]);
+            enter_closed(agent, samples[i], cwnds[i]);
         count_sample(tick, samples[i], outcomes[i]);
     }
     return 0;
