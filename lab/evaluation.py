@@ -12,7 +12,6 @@ import os
 import platform
 import random
 import sys
-import time
 
 # The WAN delivers within 0.4 ms on a busy machine (lab/wan/README.md). A path later than this at
 # p99 is not the configured one, whatever its round trip time.
@@ -29,22 +28,15 @@ class Table:
         self._writer = csv.writer(self._file)
         self._writer.writerow(columns)
 
-    def add(self, *values, **named):
-        """One row, by position or by name."""
-        row = dict(zip(self.columns, values)) if values else named
-        if set(row) != set(self.columns):
-            raise ValueError(f"columns differ: {sorted(set(row) ^ set(self.columns))}")
-        self.rows.append(row)
-        self._writer.writerow(_text(row[column]) for column in self.columns)
+    def add(self, *values):
+        """One row, in the order of the columns; returned by name."""
+        self.rows.append(dict(zip(self.columns, values, strict=True)))
+        self._writer.writerow(f"{value:.6g}" if isinstance(value, float) else value for value in values)
         self._file.flush()
-        return row
+        return self.rows[-1]
 
     def close(self):
         self._file.close()
-
-
-def _text(value):
-    return f"{value:.6g}" if isinstance(value, float) else value
 
 
 class Evaluation:
@@ -108,18 +100,12 @@ class Evaluation:
 
     def expect(self, total):
         """Sets the number of steps to come."""
-        self._total = total
-        self._done = 0
-        self._started_s = time.monotonic()
+        self._total, self._done = total, 0
 
     def step(self, what):
-        """Counts a step, and shows it, as a bar on a terminal."""
-        share = min(1, self._done / self._total) if self._total else 0
+        """Counts a step, and shows it on a terminal."""
         self._done += 1
-        bar = "#" * round(30 * share)
-        passed_s = time.monotonic() - self._started_s
-        left = f", {passed_s / share - passed_s:.0f} s left" if share > 0.02 else ""
-        self._show(f"[{bar:<30}] {100 * share:3.0f} %{left}  {what}")
+        self._show(f"{self._done} of {self._total}: {what}")
 
     def steps(self, items, describe=str):
         """The items, with progress."""
@@ -128,7 +114,6 @@ class Evaluation:
         for item in items:
             self.step(describe(item))
             yield item
-        self._show("")
 
     def say(self, text=""):
         self._show("")

@@ -133,18 +133,6 @@ class Testbed:
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
         return json.loads(done.stdout) if done.returncode in (0, 4) else None
 
-    def wait_window(self, name, address, window, deadline_s=10):
-        """Waits until riptided's route to the address has that window."""
-        end_s = time.monotonic() + deadline_s
-        while self.windows(name).get(address) != window:
-            if time.monotonic() > end_s:
-                raise RuntimeError(f"{name}: no window of {window} within {deadline_s} s")
-            time.sleep(0.05)
-
-    def windows(self, name):
-        """{destination: initial window} of riptided's routes on a host."""
-        return {dst: window for dst, window, *_ in self.ask_riptide(name, "show")["routes"]}
-
 
 def _remove_host(name):
     subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL, check=False)

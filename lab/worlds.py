@@ -44,11 +44,11 @@ PATHS = tuple(Path(rtt_ms, 50, buffer_bdp, congestion, ("cubic", "bbr")[(rtt_ms 
               for rtt_ms, congestion, buffer_bdp in itertools.product((20, 60), ("cubic", "bbr"), (1, 0.25)))
 
 
-def plan(path, number, drawn, end_s, idle_s=0):
+def plan(path, number, drawn, end_s):
     """Transfers from the sender and the other host to that receiver, at random times."""
     found = []
     for name, congestion, (low, high), share, options in (
-            ("sender", path.congestion, SIZES_BYTES, SHARE, {"idle_s": idle_s}),
+            ("sender", path.congestion, SIZES_BYTES, SHARE, {}),
             ("other", path.cross, CROSS_BYTES, CROSS_SHARE, {"idle_s": OPEN_S, "reuse": True})):
         per_s = path.per_s(share, (low, high))
         at_s = drawn.expovariate(per_s)
@@ -64,9 +64,9 @@ class Means(NamedTuple):
     """The means of an arm: the outcomes that riptided adds up."""
     n: int
     log_time: float  # busy time in smallest round trip times
-    again: float  # share of segments with data
+    retrans: float  # share of segments with data
     log_time_variance: float
-    again_variance: float
+    retrans_variance: float
 
 
 def means(results):
@@ -91,32 +91,32 @@ class Difference(NamedTuple):
     that of independent connections."""
     time_percent: float
     time_error: float
-    again_points: float
-    again_error: float
+    retrans_points: float
+    retrans_error: float
     time_spread: float
-    again_spread: float
+    retrans_spread: float
 
 
 def difference(pairs):
     """The second of each pair of Means minus the first; each pair is a run."""
     found, spreads = [], []
-    for name in ("log_time", "again"):
+    for name in ("log_time", "retrans"):
         values = [getattr(two, name) - getattr(one, name) for one, two in pairs]
         seen = numpy.var(values, ddof=1)
         alone = numpy.mean([sum(getattr(arm, f"{name}_variance") / arm.n for arm in pair) for pair in pairs])
         found += [numpy.mean(values), (seen / len(values)) ** 0.5]
         spreads.append((seen / alone) ** 0.5 if alone else 1)
-    time, time_error, again, again_error = found
-    return Difference(*map(float, (100 * math.expm1(time), 100 * math.exp(time) * time_error, 100 * again,
-                                   100 * again_error, *spreads)))
+    time, time_error, retrans, retrans_error = found
+    return Difference(*map(float, (100 * math.expm1(time), 100 * math.exp(time) * time_error, 100 * retrans,
+                                   100 * retrans_error, *spreads)))
 
 
-def misses(row, time_percent, again_points):
+def misses(row, time_percent, retrans_points):
     """Whether the intervals of time and of retransmissions exclude these values."""
     return [interval is not None and not interval["low"] <= value <= interval["high"]
-            for interval, value in ((row["time_percent"], time_percent), (row["again_points"], again_points))]
+            for interval, value in ((row["time_percent"], time_percent), (row["retrans_points"], retrans_points))]
 
 
-def ever_misses(rows, time_percent, again_points):
+def ever_misses(rows, time_percent, retrans_points):
     """As misses, for any read of a run."""
-    return [any(one) for one in zip(*(misses(row, time_percent, again_points) for row in rows))]
+    return [any(one) for one in zip(*(misses(row, time_percent, retrans_points) for row in rows))]

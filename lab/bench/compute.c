@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How fast lib/compute is: one million samples into ten thousand destinations, against a bare
- * update of the library's own hash table with the same stream in the same run. Prints medians with
- * their spread; reports missed targets, but never fails.
+ * How fast lib/compute is with a stream of samples, against a bare update of the library's own hash table
+ * with the same stream in the same run; compute.py runs this and compares.
  *
  * The bare update does what any table must do: hash the key, find its entry, compare the key with
  * it, add to a count and to a sum. Its entry has only these, 32 bytes instead of 128, and it checks
- * nothing. It processes sample by sample; "in batches" it looks ahead as the estimator does,
- * which gets samples as from an agent.
+ * nothing. It looks ahead as the estimator does, which gets samples in batches, as from an agent.
  *
- *     compute [POLICY...]       default: every built-in policy
- *     compute --quick           one small round, to see that it runs
- *     compute --once POLICY     one round and nothing else, for callgrind; "bare": the table alone
+ *     compute POLICY DESTINATIONS SAMPLES ROUNDS     for each round: ns a sample, bare and of the policy,
+ *                                                    and ns of a tick, a destination
+ *     compute hints DESTINATIONS SAMPLES ROUNDS      ms of a tick, without hints and with as many as there
+ *                                                    can be
+ *     compute --once POLICY DESTINATIONS SAMPLES     one round and nothing else, for callgrind; "bare": the
+ *                                                    table alone
  */
 #include "prefix.h"
 #include "compute/estimator.h"
@@ -26,15 +27,10 @@
 
 #define S UINT64_C(1000000000)
 
-/* The budget (docs/testing.md): ns per sample, and relative to the bare update. */
-static const double target_ns = 60, target_ratio = 1.3;
-
-enum { MAX_ROUNDS = 21 };
-
 struct plan {
     uint32_t destinations;
     uint32_t samples; /* a multiple of BATCH */
-    size_t rounds;
+    uint32_t rounds;
 };
 
 struct bare {
@@ -95,29 +91,8 @@ static struct riptide_sample *make_stream(const struct plan *plan)
     return samples;
 }
 
-static void bare_add(struct prefix_table *table, const struct riptide_sample *sample, uint32_t slot)
-{
-    struct bare *bare;
-
-    if (slot == PREFIX_TABLE_NONE && prefix_table_insert(table, &sample->dst, &slot) != 0)
-        exit(1);
-    bare = prefix_table_at(table, slot);
-    bare->samples++;
-    bare->cwnd_total += sample->cwnd;
-}
-
 static double bare_round(struct prefix_table *table, const struct plan *plan,
                          const struct riptide_sample *samples)
-{
-    uint64_t begin = now();
-
-    for (uint32_t i = 0; i < plan->samples; i++)
-        bare_add(table, &samples[i], prefix_table_find(table, &samples[i].dst));
-    return (double)(now() - begin) / plan->samples;
-}
-
-static double batched_round(struct prefix_table *table, const struct plan *plan,
-                            const struct riptide_sample *samples)
 {
     uint64_t begin = now();
 
@@ -129,11 +104,15 @@ static double batched_round(struct prefix_table *table, const struct plan *plan,
             keys[j] = &samples[i + j].dst;
         prefix_table_guess(table, keys, BATCH, slots);
         for (uint32_t j = 0; j < BATCH; j++) {
-            const struct bare *bare = prefix_table_at(table, slots[j]);
+            struct bare *bare = prefix_table_at(table, slots[j]);
 
             if (slots[j] == PREFIX_TABLE_NONE || !riptide_prefix_equal(&bare->dst, keys[j]))
                 slots[j] = prefix_table_find(table, keys[j]);
-            bare_add(table, &samples[i + j], slots[j]);
+            if (slots[j] == PREFIX_TABLE_NONE && prefix_table_insert(table, keys[j], &slots[j]) != 0)
+                exit(1);
+            bare = prefix_table_at(table, slots[j]);
+            bare->samples++;
+            bare->cwnd_total += samples[i + j].cwnd;
         }
     }
     return (double)(now() - begin) / plan->samples;
@@ -187,56 +166,23 @@ static struct riptide_estimator *estimator_of(const char *policy, const struct p
     return estimator;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x, y;
-
-    memcpy(&x, a, sizeof(x));
-    memcpy(&y, b, sizeof(y));
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof(*values), compare_doubles);
-    return values[n / 2];
-}
-
-/* The rounds of one kind. */
-struct times {
-    double ns[MAX_ROUNDS];
-    double ratio[MAX_ROUNDS]; /* the estimator's time divided by it, in the same round */
-};
-
 static void measure(const char *policy, const struct plan *plan,
                     const struct riptide_sample *samples)
 {
     struct riptide_estimator *estimator = estimator_of(policy, plan);
-    static struct times bare, batched;
-    double ns[MAX_ROUNDS], tick_ns[MAX_ROUNDS], mid_ns, mid_ratio;
     struct prefix_table table;
+    double tick_ns;
 
     prefix_table_init(&table, sizeof(struct bare), plan->destinations);
     bare_round(&table, plan, samples);
-    estimator_round(estimator, plan, samples, S, tick_ns);
-    for (size_t i = 0; i < plan->rounds; i++) {
-        bare.ns[i] = bare_round(&table, plan, samples);
-        ns[i] = estimator_round(estimator, plan, samples, (2 + i) * S, &tick_ns[i]);
-        batched.ns[i] = batched_round(&table, plan, samples);
-        bare.ratio[i] = ns[i] / bare.ns[i];
-        batched.ratio[i] = ns[i] / batched.ns[i];
+    estimator_round(estimator, plan, samples, S, &tick_ns);
+    for (uint32_t i = 0; i < plan->rounds; i++) {
+        printf("bare %.2f\n", bare_round(&table, plan, samples));
+        printf("sample %.2f\n", estimator_round(estimator, plan, samples, (2 + i) * S, &tick_ns));
+        printf("tick %.2f\n", tick_ns);
     }
     prefix_table_deinit(&table);
     riptide_estimator_free(estimator);
-
-    mid_ns = median(ns, plan->rounds);
-    mid_ratio = median(bare.ratio, plan->rounds);
-    printf("%-10s  %5.1f (%.1f to %.1f)  %4.1f  %.2f (%.2f to %.2f)  %4.1f  %.2f  %4.0f  %s%s\n",
-           policy, mid_ns, ns[0], ns[plan->rounds - 1], median(bare.ns, plan->rounds), mid_ratio,
-           bare.ratio[0], bare.ratio[plan->rounds - 1], median(batched.ns, plan->rounds),
-           median(batched.ratio, plan->rounds), median(tick_ns, plan->rounds),
-           mid_ns > target_ns ? "misses 60 ns " : "",
-           mid_ratio > target_ratio ? "misses 1.3 times bare" : "");
 }
 
 static void run_once(const char *what, const struct plan *plan,
@@ -273,67 +219,56 @@ static struct riptide_hint hint_of(uint32_t i, uint64_t now_ns)
     return hint;
 }
 
-/* A tick of all destinations under as many hints as there can be, and one without hints. */
-static void measure_hints(const struct plan *plan, const struct riptide_sample *samples)
+static void set_all_hints(struct riptide_estimator *estimator)
 {
-    double ms[2][MAX_ROUNDS];
-    uint32_t n_hints = 0;
+    /* Some prefixes occur twice. */
+    for (uint32_t i = 0; estimator->n_hints < RIPTIDE_MAX_HINTS; i++) {
+        struct riptide_hint hint = hint_of(i, S);
 
-    for (int with = 0; with < 2; with++) {
-        struct riptide_estimator *estimator = estimator_of("paper", plan);
-
-        /* Some prefixes occur twice. */
-        for (uint32_t i = 0; with && n_hints < RIPTIDE_MAX_HINTS; i++) {
-            struct riptide_hint hint = hint_of(i, S);
-
-            if (riptide_estimator_set_hint(estimator, &hint, NULL) != 0)
-                break;
-            n_hints = estimator->n_hints;
-        }
-        for (size_t i = 0; i < plan->rounds; i++) {
-            const struct riptide_estimate *estimate;
-            uint64_t begin;
-
-            add_all(estimator, plan, samples);
-            begin = now();
-            riptide_estimator_tick(estimator, (1 + i) * S, false);
-            ms[with][i] = (double)(now() - begin) / 1e6;
-            while (riptide_estimator_pop(estimator, &estimate) == 0)
-                ;
-        }
-        riptide_estimator_free(estimator);
+        if (riptide_estimator_set_hint(estimator, &hint, NULL) != 0)
+            exit(1);
     }
-    printf("a tick with samples of %u destinations: %.1f ms, with %u hints %.1f ms\n",
-           plan->destinations, median(ms[0], plan->rounds), n_hints, median(ms[1], plan->rounds));
+}
+
+/* Ticks of all destinations. */
+static void measure_hints(bool has_hints, const struct plan *plan,
+                          const struct riptide_sample *samples)
+{
+    struct riptide_estimator *estimator = estimator_of("paper", plan);
+    double tick_ns;
+
+    if (has_hints)
+        set_all_hints(estimator);
+    for (uint32_t i = 0; i < plan->rounds; i++) {
+        estimator_round(estimator, plan, samples, (1 + i) * S, &tick_ns);
+        printf("%s %.3f\n", has_hints ? "with" : "without", tick_ns * plan->destinations / 1e6);
+    }
+    riptide_estimator_free(estimator);
 }
 
 int main(int argc, char **argv)
 {
-    struct plan plan = { 10000, 1000000, MAX_ROUNDS };
-    bool is_quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
-    bool is_once = argc > 2 && strcmp(argv[1], "--once") == 0;
+    bool is_once = argc == 5 && strcmp(argv[1], "--once") == 0;
+    struct plan plan = { .rounds = 0 };
     struct riptide_sample *samples;
 
-    if (is_quick)
-        plan = (struct plan){ 1000, 20000, 3 };
+    if (argc != 5) {
+        fputs("usage: see the head of lab/bench/compute.c\n", stderr);
+        return 2;
+    }
+    argv += 1 + is_once;
+    plan.destinations = (uint32_t)strtoul(argv[1], NULL, 10);
+    plan.samples = (uint32_t)strtoul(argv[2], NULL, 10) / BATCH * BATCH;
+    plan.rounds = is_once ? 1 : (uint32_t)strtoul(argv[3], NULL, 10);
     samples = make_stream(&plan);
     if (is_once) {
-        run_once(argv[2], &plan, samples);
-        free(samples);
-        return 0;
-    }
-    printf("%u samples into %u destinations, median of %zu rounds (smallest to largest)\n",
-           plan.samples, plan.destinations, plan.rounds);
-    printf("policy      ns a sample          bare  times bare           in batches, times  tick, ns "
-           "a destination\n");
-    if (is_quick || argc == 1) {
-        for (size_t i = 0; policies[i]; i++)
-            measure(policies[i]->name, &plan, samples);
+        run_once(argv[0], &plan, samples);
+    } else if (strcmp(argv[0], "hints") == 0) {
+        measure_hints(false, &plan, samples);
+        measure_hints(true, &plan, samples);
     } else {
-        for (int i = 1; i < argc; i++)
-            measure(argv[i], &plan, samples);
+        measure(argv[0], &plan, samples);
     }
-    measure_hints(&plan, samples);
     free(samples);
     return 0;
 }

@@ -7,7 +7,6 @@ their quartiles, of processor time (user and system) and peak memory. ./dev benc
 
 import argparse
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,7 @@ sys.path[:0] = [str(HERE / "common"), str(HERE / "observe"), str(HERE.parents[1]
 from control import write_state  # noqa: E402
 from farm import LINK, Farm, set_up_network  # noqa: E402
 from host import BUILD, PROGRAMS, judge, need_sandbox  # noqa: E402
-from turns import LIMIT_S, Failed, ratio, say, spread, take_turn, take_turns  # noqa: E402
+from turns import Failed, ratio, spread, take_turn, take_turns  # noqa: E402
 
 BENCH = PROGRAMS / "observe"
 MEASURE, FARM = BENCH / "measure", BENCH / "farm"
@@ -34,7 +33,6 @@ ROUNDS = 3
 
 CONTENDERS = {
     "floor": [BENCH / "floor"],
-    "floor, two walks": [BENCH / "floor", "--twice"],
     "observe + compute": [BENCH / "tick"],
     "riptide observe": [RIPTIDE, "observe"],
     "ss -tinHO": ["ss", "-tinHO"],
@@ -52,9 +50,8 @@ class Figures:
         self.rows.append((what, str(value), judge(is_met, target)))
 
     def add_ratio(self, what, turns, name, reference, target):
-        if name in turns and reference in turns:
-            value = ratio(turns[name], turns[reference])
-            self.add(what, value, f"at most {target} x", value.median <= target)
+        value = ratio(turns[name], turns[reference])
+        self.add(what, value, f"at most {target} x", value.median <= target)
 
     def print(self):
         width = max((len(row[0]) for row in self.rows), default=0)
@@ -68,27 +65,9 @@ def print_table(sockets, turns):
           f"{'':19}{'turns':>5}  {'processor time, ms':27}{'times the floor':25}peak, MB")
     for name, taken in turns.items():
         cpu_ms = spread([1e3 * turn.cpu_s for turn in taken])
-        times = ratio(taken, turns["floor"]) if "floor" in turns else "-"
+        times = ratio(taken, turns["floor"])
         peak_mb = max(turn.peak_kb for turn in taken) / 1024
         print(f"{name:19}{len(taken):5}  {str(cpu_ms):27}{str(times):25}{peak_mb:8.1f}", flush=True)
-
-
-def contenders_for(sockets, results):
-    """The contenders that exist and, by their time for fewer sockets, do not take too long."""
-    fewer = max(results, default=sockets)
-    chosen = {}
-    for name, command in CONTENDERS.items():
-        if isinstance(command[0], Path) and not command[0].exists():
-            continue
-        if not results:
-            chosen[name] = command
-        elif name in results[fewer]:
-            cpu_s = statistics.median(turn.cpu_s for turn in results[fewer][name])
-            if cpu_s * sockets / fewer < LIMIT_S:
-                chosen[name] = command
-            else:
-                say(f"{name}: left out from {sockets} sockets on: a turn would take minutes")
-    return chosen
 
 
 def expect(what, found, expected):
@@ -125,22 +104,21 @@ def bench_rounds(sockets):
           f"{ratio(turns['script'], turns['riptided'])} times", flush=True)
 
 
-def bench_contenders(sockets, repeat, results, figures):
+def bench_contenders(sockets, repeat, figures):
     expect_windows(min(sockets, DESTINATIONS))
-    turns = take_turns(MEASURE, contenders_for(sockets, results), repeat)
-    results[sockets] = turns
+    turns = take_turns(MEASURE, CONTENDERS, repeat)
     print_table(sockets, turns)
     if sockets == 100_000:
         figures.add_ratio(f"{sockets} sockets, against the paper's script", turns,
                           "observe + compute", "paper's script", 0.05)
         bench_rounds(sockets)
+    return turns
 
 
 def bench_largest(sockets, repeat, turns, figures):
     """Measurements with the largest number of sockets."""
     what = f"{sockets} sockets"
-    for floor in "floor", "floor, two walks":
-        figures.add_ratio(f"{what}, against the {floor}", turns, "observe + compute", floor, 1.10)
+    figures.add_ratio(f"{what}, against the floor", turns, "observe + compute", "floor", 1.10)
     figures.add_ratio(f"{what}, against ss", turns, "observe + compute", "ss -tinHO", 0.28)
     expect_windows(2, "10.64.0.0/31")
     scoped = take_turns(MEASURE, {
@@ -241,11 +219,11 @@ def bench_growth(figures):
                 growth_kb <= 0)
 
 
-def bench_sockets(sockets, options, results, figures):
+def bench_sockets(sockets, options, figures):
     with Farm(FARM, sockets, DESTINATIONS):
-        bench_contenders(sockets, options.repeat, results, figures)
+        turns = bench_contenders(sockets, options.repeat, figures)
         if sockets == options.sockets[-1]:
-            bench_largest(sockets, options.repeat, results[sockets], figures)
+            bench_largest(sockets, options.repeat, turns, figures)
             bench_dispatch(sockets, figures)
 
 
@@ -254,7 +232,7 @@ def attempt(what, bench, *arguments):
     try:
         bench(*arguments)
     except (Failed, OSError, RuntimeError, subprocess.SubprocessError) as error:
-        say(f"{what}: left out: {error}")
+        print(f"{what}: left out: {error}", flush=True)
 
 
 def parse_options():
@@ -274,11 +252,11 @@ def parse_options():
 
 def main():
     options = parse_options()
-    results, figures = {}, Figures()
+    figures = Figures()
     set_up_network()
     parts = options.parts.split(",")
     for sockets in options.sockets if "sockets" in parts else ():
-        attempt(f"{sockets} sockets", bench_sockets, sockets, options, results, figures)
+        attempt(f"{sockets} sockets", bench_sockets, sockets, options, figures)
     if "hosts" in parts:
         attempt("a scope of hosts", bench_hosts, options.repeat, figures)
     if "memory" in parts:

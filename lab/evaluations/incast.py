@@ -27,6 +27,7 @@ PROBE_CONNECTIONS = 30  # enough that one is idle, however long the queue
 # name: (window from the path, rto_min from the path)
 ARMS = {"default": (False, False), "window": (True, False), "rto_min": (False, True),
         "both": (True, True)}
+FIGURES = "time_ms", "goodput_mbps", "drops", "retrans_segs", "delay_mean_ms", "delay_max_ms", "complete"
 DRAWN = {"default": "the kernel's", "window": "initial window from the path", "rto_min": "rto_min from the path",
          "both": "both from the path"}
 
@@ -105,7 +106,7 @@ def set_arm(testbed, arm, measured, senders):
 
 
 def gather(testbed, senders, rtt_ms, drawn):
-    """Plays one round; the receiver needs a little time for each request."""
+    """Plays one round; the receiver needs a little time for each request. Returns FIGURES."""
     each = TOTAL_BYTES // senders
     before = testbed.wan.counters()
     order = list(senders_of(senders))
@@ -117,17 +118,9 @@ def gather(testbed, senders, rtt_ms, drawn):
     parts = [one for one in results if one.tag != "probe"]
     time_ms = max(one.start_us + one.done_us for one in parts) / 1e3 - 10
     waits = delays_ms(results, rtt_ms)
-    return {
-        "time_ms": time_ms, "goodput_mbps": each * senders * 8 / 1e3 / time_ms,
-        "drops": dropped(after) - dropped(before),
-        "retrans_segs": sum(one.retrans_segs for one in parts),
-        "delay_mean_ms": sum(waits) / len(waits), "delay_max_ms": max(waits),
-        "complete": all(one.complete for one in parts),
-    }
-
-
-def dropped(counters):
-    return counters["ports"][RECEIVER]["dropped_downlink"]
+    before, after = (counters["ports"][RECEIVER]["dropped_downlink"] for counters in (before, after))
+    return (time_ms, each * senders * 8 / 1e3 / time_ms, after - before, sum(one.retrans_segs for one in parts),
+            sum(waits) / len(waits), max(waits), all(one.complete for one in parts))
 
 
 def plan(quick):
@@ -141,8 +134,7 @@ def plan(quick):
 
 def measure(evaluation):
     rounds = evaluation.table("rounds", "rtt_ms", "buffer_kb", "senders", "arm", "metrics",
-                              "repetition", "time_ms", "goodput_mbps", "drops", "retrans_segs",
-                              "delay_mean_ms", "delay_max_ms", "complete", "on_time")
+                              "repetition", *FIGURES, "on_time")
     paths = evaluation.table("paths", "rtt_ms", "buffer_kb", "senders", "measured_rtt_ms",
                              "measured_rate_mbps", "measured_largest_ms")
     repetitions = 1 if evaluation.quick else 15
@@ -163,8 +155,7 @@ def measure(evaluation):
                     drawn = evaluation.drawn(path, senders, repetition)
                     found.append((arm, metrics, repetition, gather(testbed, senders, measured.rtt_ms, drawn)))
         for arm, metrics, repetition, figures in found:
-            rounds.add(rtt_ms=path.rtt_ms, buffer_kb=path.buffer_kb, senders=senders, arm=arm,
-                       metrics=metrics, repetition=repetition, on_time=testbed.on_time, **figures)
+            rounds.add(path.rtt_ms, path.buffer_kb, senders, arm, metrics, repetition, *figures, testbed.on_time)
     return rounds.rows
 
 

@@ -2,8 +2,7 @@
 """does it help? verdicts of riptided where the truth is known: no effect, gains and harm
 
 Eight paths with cross traffic; on each a sender whose riptided holds connections out. The same drawn plan is sent in
-four worlds: `none`, a window of ten for all; `mixed`, 24 but for a fifth; `all`, 24 for all; and, a few times, `apart`,
-which is `mixed` where connections are closed late, so that the FIN goes alone. What a verdict compares is known by the
+three worlds: `none`, a window of ten for all; `mixed`, 24 but for a fifth; `all`, 24 for all. What a verdict compares is known by the
 arms of all other mixed runs of its path; what windows do, by `all` and `none`. Then windows that do harm, and the
 connections of an operator's first hour. --cells with a regular expression for harm, hour or worlds plays these alone.
 """
@@ -22,12 +21,11 @@ from traffic import Transfer
 from worlds import KERNEL_CWND, PATHS, Path
 
 NICE = -15  # as in the duel
-ROUNDS, APART_ROUNDS = 25, 5
+ROUNDS = 25
 BEGIN_S, RUN_S, SETTLE_S = 4, 14, 30
 HELD_OUT, CWND = 20, 24
-# Window, share held out, pacing (an effect even with a window of ten), seconds until the close.
-WORLDS = {"none": (KERNEL_CWND, HELD_OUT, "off", 0), "mixed": (CWND, HELD_OUT, "on", 0),
-          "all": (CWND, 0, "on", 0), "apart": (CWND, HELD_OUT, "on", 0.01)}
+# Window, share held out, pacing (an effect even with a window of ten).
+WORLDS = {"none": (KERNEL_CWND, HELD_OUT, "off"), "mixed": (CWND, HELD_OUT, "on"), "all": (CWND, 0, "on")}
 MOST_CLAIMS, LEAST_HELD = 0.05, 0.93
 LEAST_CONNECTIONS = 20  # of each arm, for a verdict
 
@@ -68,7 +66,7 @@ def figures_of(effect):
     def scaled(change):
         return change and {"estimate": 100 * change["change"], "low": 100 * change["low"], "high": 100 * change["high"]}
     time = effect and effect["time"]
-    return effect and {**effect, "time_percent": scaled(time), "again_points": scaled(effect["retransmitted"]),
+    return effect and {**effect, "time_percent": scaled(time), "retrans_points": scaled(effect["retransmitted"]),
                        "rounds_saved": time and time["held_out"] - time["with_window"]}
 
 
@@ -118,17 +116,16 @@ def play_worlds(evaluation):
     """Plays all: {world: [path][round]} of Runs."""
     paths, rounds, end_s = (PATHS[:2], 2, 6) if evaluation.quick else (PATHS, ROUNDS, RUN_S)
     runs = {world: [[] for _ in paths] for world in WORLDS}
-    intervals = ("time_percent", "again_points")
+    intervals = ("time_percent", "retrans_points")
     table = evaluation.table("runs", "world", "path", "round", "late_ms", "verdict", "connections", "held_out",
                              "rounds_saved", *(f"{name}_{bound}" for name in intervals for bound in BOUNDS),
-                             *(f"{name}_{arm}" for arm in ARMS for name in ("n", "log_time", "again")))
-    steps = [(turn, world) for turn in range(rounds) for world in WORLDS if world != "apart" or turn < APART_ROUNDS]
+                             *(f"{name}_{arm}" for arm in ARMS for name in ("n", "log_time", "retrans")))
+    steps = [(turn, world) for turn in range(rounds) for world in WORLDS]
     with network(evaluation, paths) as testbed:
         for turn, world in evaluation.steps(steps, lambda step: f"round {step[0] + 1}, {step[1]}"):
-            *words, idle_s = WORLDS[world]
             plan = [one for number, path in enumerate(paths)
-                    for one in worlds.plan(path, number, evaluation.drawn(turn, number), end_s, idle_s)]
-            results, reads, _, late_ms = play(testbed, plan, [forced(*words)] * len(paths))
+                    for one in worlds.plan(path, number, evaluation.drawn(turn, number), end_s)]
+            results, reads, _, late_ms = play(testbed, plan, [forced(*WORLDS[world])] * len(paths))
             for number, path in enumerate(paths):
                 run = Run(world, number, results, reads[number], end_s)
                 runs[world][number].append(run)
@@ -154,7 +151,7 @@ def judge_none(evaluation, runs):
     n_reads = sum(row["time_percent"] is not None for rows in runs for row in rows)
     evaluation.say(f"no effect: runs that claim one at any of {n_reads} reads with intervals")
     say_share(evaluation, "of time", sum(time for time, _ in claims), len(runs))
-    say_share(evaluation, "of what is retransmitted", sum(again for _, again in claims), len(runs))
+    say_share(evaluation, "of what is retransmitted", sum(retrans for _, retrans in claims), len(runs))
     say_share(evaluation, "of either", n_either, len(runs), n_either <= MOST_CLAIMS * len(runs))
     n_void = sum(any(row["verdict"] == "unknown" and min(row["connections"], row["held_out"]) >= LEAST_CONNECTIONS
                      for row in rows) for rows in runs)
@@ -163,69 +160,39 @@ def judge_none(evaluation, runs):
 
 
 def judge_gain(evaluation, paths, runs):
-    """How many final intervals of time contain the truth, and of how many; draws them."""
+    """How many final intervals of time contain the truth, and of how many."""
     table = evaluation.table("truths", "path", "of", *worlds.Difference._fields)
     held, n_late = [], 0
-    with evaluation.picture("coverage", width=11, height=4.4) as (_, axes):
-        for number, path in enumerate(paths):
-            kept = [of for of in zip(*(runs[world][number] for world in ("none", "mixed", "all")))
-                    if not any(run.is_late for run in of)]
-            n_late += len(runs["mixed"][number]) - len(kept)
-            if len(kept) < 2:
-                table.add(path.label(), "late", *[None] * len(worlds.Difference._fields))
+    for number, path in enumerate(paths):
+        kept = [of for of in zip(*(runs[world][number] for world in ("none", "mixed", "all")))
+                if not any(run.is_late for run in of)]
+        n_late += len(runs["mixed"][number]) - len(kept)
+        if len(kept) < 2:
+            table.add(path.label(), "late", *[None] * len(worlds.Difference._fields))
+            continue
+        none, mixed, all_24 = ([run.arms for run in of_world] for of_world in zip(*kept))
+        truths = {"compared": worlds.difference(mixed),
+                  "all": worlds.difference([(one[0], two[1]) for one, two in zip(none, all_24)]),
+                  "held out": worlds.difference([(one[0], two[0]) for one, two in zip(none, mixed)])}
+        evaluation.say(path.label())
+        for words, found in truths.items():
+            table.add(path.label(), words, *found)
+            evaluation.say("    {}: time {:+.1f} % ({:.1f}), retransmitted {:+.2f} points ({:.2f}); spread {:.2f},"
+                           " {:.2f}".format(words, *found))
+        for turn, (_, run, _) in enumerate(kept):
+            if not run.has_interval():
                 continue
-            none, mixed, all_24 = ([run.arms for run in of_world] for of_world in zip(*kept))
-            truths = {"compared": worlds.difference(mixed),
-                      "all": worlds.difference([(one[0], two[1]) for one, two in zip(none, all_24)]),
-                      "held out": worlds.difference([(one[0], two[0]) for one, two in zip(none, mixed)])}
-            evaluation.say(path.label())
-            for words, found in truths.items():
-                table.add(path.label(), words, *found)
-                evaluation.say("    {}: time {:+.1f} % ({:.1f}), retransmitted {:+.2f} points ({:.2f}); spread {:.2f},"
-                               " {:.2f}".format(words, *found))
-            shown = [(turn, run) for turn, (_, run, _) in enumerate(kept) if run.has_interval()]
-            for turn, run in shown:
-                others = mixed[:turn] + mixed[turn + 1:] if len(mixed) > 2 else mixed
-                own, whole = worlds.difference(others)[:3:2], truths["all"][:3:2]
-                missed = (*worlds.misses(run.last, *own), any(worlds.ever_misses(run.verdicts, *own)),
-                          *worlds.misses(run.last, *whole))
-                held.append([not one for one in missed])
-            draw_coverage(axes, number, [run.last["time_percent"] for _, run in shown], truths)
-        axes.set_xticks(range(len(paths)), [path.label().replace("; ", "\n") for path in paths], fontsize=7)
-        axes.set_ylabel("time, percent of those held out")
-        axes.legend(fontsize=7)
+            others = mixed[:turn] + mixed[turn + 1:] if len(mixed) > 2 else mixed
+            own, whole = worlds.difference(others)[:3:2], truths["all"][:3:2]
+            missed = (*worlds.misses(run.last, *own), any(worlds.ever_misses(run.verdicts, *own)),
+                      *worlds.misses(run.last, *whole))
+            held.append([not one for one in missed])
     evaluation.say(f"gain: intervals that hold the truth; {n_late} rounds of paths are left out as late")
     counts = [sum(one) for one in zip(*held)] or [0] * 5
     for i, words in enumerate(("of time", "of what is retransmitted", "both at all reads", "of time, all against none",
                                "of what is retransmitted, all against none")):
         say_share(evaluation, words, counts[i], len(held), counts[i] >= LEAST_HELD * len(held) if i < 2 else None)
     return counts[0], len(held)
-
-
-def draw_coverage(axes, number, intervals, truths):
-    """Draws a path's intervals side by side, and the truth."""
-    intervals = sorted(intervals, key=lambda one: one["estimate"])
-    xs = [number - 0.4 + 0.8 * (n + 0.5) / len(intervals) for n in range(len(intervals))]
-    truth = truths["compared"].time_percent
-    axes.vlines(xs, *([one[bound] for one in intervals] for bound in ("low", "high")), linewidth=1.2,
-                colors=["C0" if one["low"] <= truth <= one["high"] else "C3" for one in intervals])
-    for of, style, words in (("compared", "k-", "what is compared"), ("all", "k--", "all with 24 against all with 10")):
-        axes.plot([number - 0.45, number + 0.45], [truths[of].time_percent] * 2, style, linewidth=1.2,
-                  label=words if number == 0 else None)
-
-
-def say_apart(evaluation, runs):
-    """The mean verdict of all runs whose FIN is sent alone."""
-    for world in ("mixed", "apart"):
-        found = [run for of_path in runs[world] for run in of_path[:APART_ROUNDS]
-                 if run.has_interval() and not run.is_late]
-        if len(found) < 2:
-            continue
-        said = sum(run.last["time_percent"]["estimate"] for run in found) / len(found)
-        saved = sum(run.last["rounds_saved"] for run in found) / len(found)
-        truth = worlds.difference([run.arms for run in found])
-        evaluation.say(f"{world}: time {truth.time_percent:+.1f} %; verdicts say {said:+.1f} %, {saved:.2f} round trips"
-                       " saved")
 
 
 def judge_harm(evaluation):
@@ -245,34 +212,34 @@ def judge_harm(evaluation):
     evaluation.say(f"harm: {end_s - len(on_time)} of {end_s} seconds left out as late")
     results = [one for one in results if int(one.start_us / 1e6) in on_time]
     table = evaluation.table("harm", "sender", "held_out", "second",
-                             *(f"{name}_{arm}" for arm in ARMS for name in ("n", "again")))
-    with evaluation.picture("harm", 1, len(HARM_HELD_OUT), width=11) as (_, grid):
-        for number, (held_out, began_s, back_s) in enumerate(zip(shares, starts, backs)):
-            def arms(*span, sender=f"sender{number}"):
-                return worlds.arms_of(results, sender, *span)
-            parts = (arms(0, began_s - 1)[0], *arms(began_s + 2, back_s), arms(back_s + 1, end_s)[0])
-            evaluation.say(f"harm, {held_out} % held out: suspended after {back_s - began_s:.1f} s; retransmitted"
-                           " before, by those held out, with the window, after: "
-                           + ", ".join(f"{100 * arm.again:.1f} %" if arm else "-" for arm in parts))
-            rows = [(second, *arms(second, second + 1)) for second in sorted(on_time)]
-            for second, *both in rows:
-                table.add(number, held_out, second, *(value for arm in both for value in (
-                    (arm.n, 100 * arm.again) if arm else (0, None))))
-            draw_harm(grid[HARM_HELD_OUT.index(held_out)], rows, began_s, back_s, number < len(HARM_HELD_OUT))
-        for axes, held_out in zip(grid, HARM_HELD_OUT):
-            axes.set(xlabel="seconds", ylabel="segments retransmitted, percent", title=f"{held_out} % held out")
-            axes.legend(fontsize=7)
+                             *(f"{name}_{arm}" for arm in ARMS for name in ("n", "retrans")))
+    for number, (held_out, began_s, back_s) in enumerate(zip(shares, starts, backs)):
+        def arms(*span, sender=f"sender{number}"):
+            return worlds.arms_of(results, sender, *span)
+        parts = (arms(0, began_s - 1)[0], *arms(began_s + 2, back_s), arms(back_s + 1, end_s)[0])
+        evaluation.say(f"harm, {held_out} % held out: suspended after {back_s - began_s:.1f} s; retransmitted"
+                       " before, by those held out, with the window, after: "
+                       + ", ".join(f"{100 * arm.retrans:.1f} %" if arm else "-" for arm in parts))
+        rows = [(second, *arms(second, second + 1)) for second in sorted(on_time)]
+        for second, *both in rows:
+            table.add(number, held_out, second, *(value for arm in both for value in (
+                (arm.n, 100 * arm.retrans) if arm else (0, None))))
+        if number == 0:
+            draw_harm(evaluation, rows, began_s, back_s)
     n_back = sum(back_s < min(end_s, began_s + HARM_LIMIT_S) for began_s, back_s in zip(starts, backs))
     return f"Harm: {n_back} of {len(shares)} hosts suspended within {HARM_LIMIT_S} s."
 
 
-def draw_harm(axes, rows, began_s, back_s, is_first):
-    for place, words, color in ((1, "the kernel's window", "C0"), (2, f"a window of {HARM_CWND}", "C3")):
-        points = [(row[0] + 0.5, 100 * row[place].again) for row in rows if row[place]]
-        axes.plot([at_s for at_s, _ in points], [percent for _, percent in points], ".-", linewidth=0.8, color=color,
-                  label=words if is_first else None)
-    for at_s, style, words in ((began_s, "-", "riptided starts"), (back_s, ":", "suspended")):
-        axes.axvline(at_s, color="black", linewidth=0.8, linestyle=style, label=words if is_first else None)
+def draw_harm(evaluation, rows, began_s, back_s):
+    """Both arms of one host, second by second."""
+    with evaluation.picture("harm", width=9) as (_, axes):
+        for place, words in (1, "the kernel's window"), (2, f"a window of {HARM_CWND}"):
+            points = [(row[0] + 0.5, 100 * row[place].retrans) for row in rows if row[place]]
+            axes.plot(*zip(*points), ".-", label=words)
+        for at_s, style, words in (began_s, "-", "riptided starts"), (back_s, ":", "suspended"):
+            axes.axvline(at_s, color="black", linestyle=style, label=words)
+        axes.set(xlabel="seconds", ylabel="segments retransmitted, percent")
+        axes.legend()
 
 
 def judge_hour(evaluation):
@@ -286,7 +253,7 @@ def judge_hour(evaluation):
                                      for cwnd in cwnds], every_s=0.5)[1]
     n_shown = 0
     table = evaluation.table("hour", "sender", "cwnd", "minutes", "connections", "held_out", "verdict", *BOUNDS)
-    with evaluation.picture("hour", width=9, height=4.8) as (_, axes):
+    with evaluation.picture("hour", width=9, height=5.5) as (_, axes):
         for number, (cwnd, of_sender) in enumerate(zip(cwnds, reads)):
             rows = [apply["effect"] for _, apply in of_sender if apply["effect"] and apply["effect"]["time_percent"]]
             minutes = [(row["connections"] + row["held_out"]) / HOUR_PER_S / 60 for row in rows]
@@ -301,13 +268,13 @@ def judge_hour(evaluation):
             if number < len(HOUR_CWNDS):
                 axes.fill_between(minutes, lows, highs, alpha=0.25)
                 axes.plot(minutes, estimates, label=words)
-        axes.axhline(0, color="black", linewidth=0.8)
+        axes.axhline(0, color="black", linewidth=1)
         axes.set(xscale="log", xlim=(HOUR_TICKS[0], HOUR_TICKS[-1]), ylim=(-60, 60),
                  ylabel="time, percent of those held out",
-                 xlabel=f"minutes, at {HOUR_PER_S} connections a second of which {held_out} % are held out")
+                 xlabel=f"minutes of {HOUR_PER_S} connections a second, {held_out} % held out")
         axes.set_xticks(HOUR_TICKS, map(str, HOUR_TICKS))
         axes.minorticks_off()
-        axes.legend(fontsize=8)
+        axes.legend()
     return f"Hour: {n_shown} of {len(cwnds)} hosts show an effect."
 
 
@@ -315,7 +282,6 @@ def judge_worlds(evaluation):
     paths, runs = play_worlds(evaluation)
     n_claims, n_none = judge_none(evaluation, runs["none"])
     n_held, n_mixed = judge_gain(evaluation, paths, runs)
-    say_apart(evaluation, runs)
     return (f"No effect: {n_claims} of {n_none} runs claim one at any read. Gain: {n_held} of {n_mixed} intervals of"
             " time hold the truth.")
 

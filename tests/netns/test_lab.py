@@ -94,7 +94,7 @@ def test_shares_have_the_interval_of_clopper_and_pearson():
 def test_verdicts_that_miss_the_truth_are_counted():
     def row(*bounds):
         return {key: {"low": low, "high": high} if low is not None else None
-                for key, (low, high) in zip(("time_percent", "again_points"), bounds)}
+                for key, (low, high) in zip(("time_percent", "retrans_points"), bounds)}
     rows = [row((None, None), (None, None)), row((-30, -10), (-1, 1)), row((-15, 5), (-1, 1))]
     assert [worlds.misses(one, 0, 0) for one in rows] == [[False, False], [True, False], [False, False]]
     assert worlds.ever_misses(rows, 0, 0) == [True, False]
@@ -102,6 +102,6 @@ def test_verdicts_that_miss_the_truth_are_counted():
     runs = [(worlds.Means(100, 1.0, 0.02, 0.25, 0.01), worlds.Means(100, 1.0 + more, 0.03, 0.25, 0.01))
             for more in (-0.3, -0.1)]
     found = worlds.difference(runs)
-    assert (found.time_percent, found.again_points) == pytest.approx((100 * (math.exp(-0.2) - 1), 1))
-    assert (found.time_error, found.again_error) == pytest.approx((100 * math.exp(-0.2) * 0.1, 0))
+    assert (found.time_percent, found.retrans_points) == pytest.approx((100 * (math.exp(-0.2) - 1), 1))
+    assert (found.time_error, found.retrans_error) == pytest.approx((100 * math.exp(-0.2) * 0.1, 0))
     assert found.time_spread == pytest.approx(2)  # 0.1414 seen, 0.0707 if independent

@@ -11,8 +11,7 @@
  * Prints for the dispatches of the dump (the one that ends it computes, too) and for those that
  * apply: how many, then in us the median, the 99th percentile and the longest, by the wall and by
  * the thread's own clock. On a machine that others share, the wall's has their time slices in it,
- * and the thread's the interrupts that it was held up by, which are the kernel's work for anybody:
- * `alone` is a loop that does nothing, as often and as long as the median dispatch of the dump.
+ * and the thread's the interrupts that it was held up by, which are the kernel's work for anybody.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,9 +23,9 @@
 
 enum { MAX_DISPATCHES = 1 << 20 };
 
-enum part { DUMP, APPLY, ALONE, N_PARTS };
+enum part { DUMP, APPLY, N_PARTS };
 
-static const char *const part_names[] = { "dump", "apply", "alone" };
+static const char *const part_names[] = { "dump", "apply" };
 
 struct times {
     double us[MAX_DISPATCHES];
@@ -66,17 +65,11 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double sort(struct times *times)
-{
-    qsort(times->us, times->n, sizeof(times->us[0]), compare_doubles);
-    return times->us[times->n / 2];
-}
-
 static void print(struct times *times)
 {
     if (times->n == 0)
         return;
-    sort(times);
+    qsort(times->us, times->n, sizeof(times->us[0]), compare_doubles);
     printf(" %.1f %.1f %.1f", times->us[times->n / 2], times->us[times->n * 99 / 100],
            times->us[times->n - 1]);
 }
@@ -103,21 +96,6 @@ static bool dispatch(struct riptide_agent *agent, uint64_t rounds)
     note(&own[part], clock_us(CLOCK_THREAD_CPUTIME_ID) - own_us);
     note(&wall[part], clock_us(CLOCK_MONOTONIC) - wall_us);
     return is_round;
-}
-
-static void compute_alone(void)
-{
-    double for_us = sort(&own[DUMP]);
-
-    while (own[ALONE].n < own[DUMP].n) {
-        double wall_us = clock_us(CLOCK_MONOTONIC), own_us = clock_us(CLOCK_THREAD_CPUTIME_ID), us;
-
-        do
-            us = clock_us(CLOCK_THREAD_CPUTIME_ID) - own_us;
-        while (us < for_us);
-        note(&own[ALONE], us);
-        note(&wall[ALONE], clock_us(CLOCK_MONOTONIC) - wall_us);
-    }
 }
 
 static struct riptide_agent *make_agent(void)
@@ -166,7 +144,6 @@ int main(int argc, char **argv)
     }
     riptide_agent_stop(agent, NULL);
     riptide_agent_free(agent);
-    compute_alone();
     for (enum part part = 0; part < N_PARTS; part++) {
         printf("%s %zu", part_names[part], wall[part].n);
         print(&wall[part]);

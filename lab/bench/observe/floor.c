@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel alone takes: a dump of the established sockets, received and thrown away.
- *
- *     floor            both families in one walk, as the observer asks
- *     floor --twice    one family after the other, as most tools ask
+ * What the kernel alone takes: a dump of the established sockets of both families in one walk, as the
+ * observer asks for it, received and thrown away.
  */
 #include <errno.h>
 #include <linux/inet_diag.h>
@@ -26,22 +24,10 @@ struct request {
     struct inet_diag_req diag;
 };
 
-struct family_request {
-    struct nlmsghdr header;
-    struct inet_diag_req_v2 diag;
-};
-
 static void die(const char *what)
 {
     fprintf(stderr, "floor: %s: %s\n", what, strerror(errno));
     exit(1);
-}
-
-static struct nlmsghdr header_of(uint16_t type, size_t len)
-{
-    return (struct nlmsghdr){ .nlmsg_len = (uint32_t)len,
-                              .nlmsg_type = type,
-                              .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP };
 }
 
 /* Only a dump's last message is alone in a datagram. */
@@ -60,50 +46,21 @@ static void receive_all(int fd)
     } while (first->nlmsg_type != NLMSG_DONE);
 }
 
-static void dump(int fd, const struct nlmsghdr *request)
-{
-    if (send(fd, request, request->nlmsg_len, 0) < 0)
-        die("send");
-    receive_all(fd);
-}
-
-static void dump_twice(int fd)
-{
-    static const uint8_t families[] = { AF_INET, AF_INET6 };
-
-    for (size_t i = 0; i < 2; i++) {
-        struct family_request request = {
-            .header = header_of(SOCK_DIAG_BY_FAMILY, sizeof(request)),
-            .diag = { .sdiag_family = families[i],
-                      .sdiag_protocol = IPPROTO_TCP,
-                      .idiag_ext = 1 << (INET_DIAG_INFO - 1),
-                      .idiag_states = 1 << TCP_ESTABLISHED },
-        };
-
-        dump(fd, &request.header);
-    }
-}
-
-static void dump_once(int fd)
+int main(void)
 {
     const struct request request = {
-        .header = header_of(TCPDIAG_GETSOCK, sizeof(request)),
+        .header = { .nlmsg_len = sizeof(request),
+                    .nlmsg_type = TCPDIAG_GETSOCK,
+                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
         .diag = { .idiag_ext = 1 << (INET_DIAG_INFO - 1), .idiag_states = 1 << TCP_ESTABLISHED },
     };
-
-    dump(fd, &request.header);
-}
-
-int main(int argc, char **argv)
-{
     int fd = socket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
 
     if (fd < 0)
         die("socket");
-    if (argc == 2 && strcmp(argv[1], "--twice") == 0)
-        dump_twice(fd);
-    else
-        dump_once(fd);
+    if (send(fd, &request, sizeof(request), 0) < 0)
+        die("send");
+    receive_all(fd);
     close(fd);
     return 0;
 }
