@@ -79,7 +79,7 @@ def draw(evaluation, network, probes, windows):
                                       ("times", far, "100 KB over more than 150 ms: milliseconds", None)):
         with evaluation.picture(name, width=9) as (_, axes):
             for arm, label in DRAWN.items():
-                style = {"color": "C3", "linewidth": 4} if arm == DEFAULT else {}
+                style = figures.DEFAULT_LINE if arm == DEFAULT else {}
                 figures.draw_cdf(axes, values[arm], label=label, **style)
             axes.set(xlim=(0, most), xlabel=words, ylabel="share of them")
             axes.legend()

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 import numpy  # noqa: E402
 
 RESAMPLES = 2000
+DEFAULT_LINE = {"color": "C3", "linewidth": 5, "zorder": 3}  # riptided's default, in all pictures
 plt.rcParams.update({"font.size": 14, "axes.grid": True, "grid.alpha": 0.3, "axes.spines.top": False,
                      "axes.spines.right": False, "lines.linewidth": 2, "lines.markersize": 7, "savefig.dpi": 90})
 
@@ -61,26 +62,10 @@ def on_time(rows):
     return [row for row in rows if row["on_time"]] or rows
 
 
-def cdf(values):
-    """The empirical distribution: sorted values, and the share at or below each."""
-    ordered = numpy.sort(numpy.asarray(values, dtype=float))
-    return ordered, numpy.arange(1, len(ordered) + 1) / len(ordered)
-
-
-def mark(is_ours, size=60):
-    """The default stands out: a red star among grey points."""
-    return {"s": size * (3 if is_ours else 1), "marker": "*" if is_ours else "o", "color": "C3" if is_ours else "0.45"}
-
-
-def line(is_ours):
-    """The default stands out: the thickest line, in red."""
-    return {"marker": "o", **({"color": "C3", "linewidth": 5, "zorder": 3} if is_ours else {})}
-
-
 def draw_cdf(axes, values, **style):
-    """Draws a step for each value, from the first one on."""
-    x, y = cdf(values)
-    return axes.step(x, y, where="post", **style)[0]
+    """Draws the share of values at or below each: a step for each value, from the first one on."""
+    ordered = numpy.sort(numpy.asarray(values, dtype=float))
+    axes.step(ordered, numpy.arange(1, len(ordered) + 1) / len(ordered), where="post", **style)
 
 
 def draw_estimates(axes, xs, estimates, **style):

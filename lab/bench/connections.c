@@ -204,23 +204,11 @@ static void time_windows(struct riptide_applier *applier)
     }
 }
 
-static void open_and_close(int listener, const struct sockaddr_in *address)
-{
-    int opened = socket(AF_INET, SOCK_STREAM, 0), accepted;
-    const struct linger reset = { .l_onoff = 1 };
-
-    check(connect(opened, (const struct sockaddr *)address, sizeof(*address)), "connect");
-    accepted = accept(listener, NULL, NULL);
-    check(accepted, "accept");
-    setsockopt(opened, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-    close(opened);
-    close(accepted);
-}
-
 static void time_connections(const char *name)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    const struct linger reset = { .l_onoff = 1 };
     socklen_t n_bytes = sizeof(address);
     int listener = socket(AF_INET, SOCK_STREAM, 0);
 
@@ -230,8 +218,13 @@ static void time_connections(const char *name)
     for (int series = 0; series < SERIES; series++) {
         uint64_t before_ns = program_ns();
 
-        for (int i = 0; i < OPENED; i++)
-            open_and_close(listener, &address);
+        for (int i = 0; i < OPENED; i++) {
+            int server, client = open_one(listener, &address, &server);
+
+            check(setsockopt(client, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), "SO_LINGER");
+            close(client);
+            close(server);
+        }
         /* Signed, as the clock of a virtual machine may step back. */
         printf("%s_ns %.0f\n", name,
                (double)(int64_t)(program_ns() - before_ns) / OPENED);

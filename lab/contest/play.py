@@ -34,19 +34,6 @@ COLUMNS = ("scene", "rtt_ms", "rate_mbit", "buffer_bdp", "loss_percent", "conges
            "retrans_first", "retrans_segs", "data_segs", "late_ms")
 
 
-def expected_s(scene, repetitions, learn_s):
-    """About how long a scene takes."""
-    if scene.per_s:
-        return 2 + learn_s + repetitions * BLOCK_S
-    busy_bytes = 0 if scene.is_quiet else scene.busy_bytes
-    transfer_s = 6 * scene.rtt_ms / 1e3 + 8 * busy_bytes * BUSY_CONNECTIONS / scene.rate_mbit / 1e6
-    n_counted = repetitions * len(scene.objects_kb)
-    if scene.cross_share:
-        return 2 + learn_s + n_counted * CROSS_ROUND_S
-    round_s = 2 * transfer_s + PAUSE_S / 2 + 20 * STAGGER_S
-    return 2 + learn_s + n_counted * round_s
-
-
 class Lateness:
     """How late the WAN was, and when; read by its own thread."""
 
@@ -249,15 +236,11 @@ class Stage:
                    lateness.between(begin_s, end_s))
 
 
-def learning_s(evaluation):
-    return evaluation.learn_s or (QUICK_LEARN_S if evaluation.quick else LEARN_S)
-
-
 def play(evaluation, numbered, arms, repetitions, table):
     """Plays scenes side by side and adds their transfers to the table (COLUMNS)."""
     # Priority, so that policies are compared, not waiting times on a busy machine.
     os.setpriority(os.PRIO_PROCESS, 0, NICE)
-    learn_s = learning_s(evaluation)
+    learn_s = evaluation.learn_s or (QUICK_LEARN_S if evaluation.quick else LEARN_S)
     stages = [Stage(number, scene, arms, repetitions, learn_s, evaluation.drawn(number, scene))
               for number, scene in numbered]
     hosts = {name: address for stage in stages for name, address in stage.hosts.items()}

@@ -9,9 +9,8 @@ scenes, --learn for arms that learn for longer.
 
 import sys
 
-import figures
 from contest import judge
-from contest.play import COLUMNS, expected_s, learning_s, play
+from contest.play import COLUMNS, play
 from contest.scenes import ARMS, MORE_ARMS, arms_named, numbered_scenes
 
 SIDE_BY_SIDE = 4
@@ -62,7 +61,8 @@ def draw(evaluation, rows):
     with evaluation.picture("duel", width=9, height=6) as (_, axes):
         for row in rows:
             is_ours = row["arm"] == judge.OURS
-            axes.scatter(row["retransmitted_percent"], row["mean"], zorder=3, **figures.mark(is_ours, size=140))
+            axes.scatter(row["retransmitted_percent"], row["mean"], zorder=3, color="C3" if is_ours else "0.45",
+                         marker="*" if is_ours else "o", s=400 if is_ours else 120)
             axes.annotate(f"{row['arm']}, the default" if is_ours else row["arm"], (row["retransmitted_percent"], row["mean"]),
                           xytext=(10, -4), textcoords="offset points", weight="bold" if is_ours else "normal")
         axes.set(xlabel="bytes retransmitted, percent", ylabel=f"mean time, {judge.REFERENCE} = 1",
@@ -78,8 +78,7 @@ def play_cells(evaluation, arms):
         sys.exit(f"lab: --cells {error}")
     repetitions = evaluation.repetitions or (QUICK_REPETITIONS if evaluation.quick else REPETITIONS)
     groups = list(batches(numbered, len(arms)))
-    minutes = sum(max(expected_s(scene, repetitions, learning_s(evaluation)) for _, scene in group) for group in groups) / 60
-    evaluation.say(f"{len(numbered)} scenes, {len(arms)} arms, {repetitions} repetitions: about {minutes:.0f} min")
+    evaluation.say(f"{len(numbered)} scenes, {len(arms)} arms, {repetitions} repetitions")
     table = evaluation.table("transfers", *COLUMNS)
     for group in evaluation.steps(groups, lambda group: group[0][1].label()):
         play(evaluation, group, arms, repetitions, table)

@@ -78,8 +78,8 @@ def draw(evaluation, cells, numbered):
     buffers = [numbered[cell.scene].buffer_bdp for cell in cells]
     with evaluation.picture("pacing", width=9, height=5.5) as (_, axes):
         for arm in DRAWN:
-            axes.plot(buffers, [cell.mean_ms(arm) for cell in cells], label=DRAWN[arm],
-                      **figures.line(is_ours=arm == OURS))
+            axes.plot(buffers, [cell.mean_ms(arm) for cell in cells], "o-", label=DRAWN[arm],
+                      **(figures.DEFAULT_LINE if arm == OURS else {}))
         axes.set(xscale="log", ylim=(0, None), xlabel="buffer at the bottleneck, in bandwidth-delay products",
                  ylabel=f"mean time of {DRAWN_KB} KB, ms")
         axes.set_xticks(BUFFERS_BDP, [f"{buffer:g}" for buffer in BUFFERS_BDP])

@@ -172,8 +172,6 @@ class Wan:
                 raise RuntimeError("wan did not start; what it said is above")
             for name, addresses in self.hosts.items():
                 self._set_up(name, addresses)
-            for name in self.hosts:
-                self._wait_usable(name)
         except BaseException:
             self.__exit__()
             raise
@@ -188,20 +186,10 @@ class Wan:
     @staticmethod
     def _set_up(name, addresses):
         lines = [f"link set {DEVICE} up txqueuelen {RING_PACKETS}"]
-        lines += [f"addr add {address} dev {DEVICE}" for address in addresses]
+        lines += [f"addr add {address} dev {DEVICE}{' nodad' * (':' in address)}" for address in addresses]
         lines += [f"route add {default} dev {DEVICE}" for default in
                   sorted({"::/0" if ":" in address else "0.0.0.0/0" for address in addresses})]
         subprocess.run(["ip", "-n", name, "-batch", "-"], check=True, input="\n".join(lines), text=True)
-
-    @staticmethod
-    def _wait_usable(name, timeout_s=10):
-        """Waits for the kernel to settle IPv6 addresses, which takes a moment on a busy machine."""
-        deadline_s = time.monotonic() + timeout_s
-        while subprocess.run(["ip", "-n", name, "-o", "addr", "show", "tentative"], check=True,
-                             stdout=subprocess.PIPE).stdout:
-            if time.monotonic() > deadline_s:
-                raise TimeoutError(f"{name}: addresses stay tentative")
-            time.sleep(0.005)
 
     def _line(self, timeout_s=10):
         deadline_s = time.monotonic() + timeout_s
