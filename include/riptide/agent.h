@@ -85,7 +85,7 @@ struct riptide_agent_stats {
     uint64_t suspended_until_ns; /* windows are tried again then; 0: they are not suspended */
     bool is_paused;              /* as requested; the backends may not have carried it out yet */
     uint64_t closed_with_window; /* closed connections that opened with one, by the program's notes
-                                    or, without a holdout, by their destination's */
+                                    or, without a holdout, as their destination has one */
 };
 
 /* A figure without and with windows, and its change with a 95 % confidence interval. */

@@ -112,9 +112,7 @@ RIPTIDE_PUBLIC int riptide_agent_arm_of(const struct riptide_agent *agent,
              riptide_applier_find(agent->applier, peer, RIPTIDE_PROGRAM, &given) == 0)
         is_given = true;
     else /* A route gives its window to all. */
-        is_given = !stats.rules_reason[family_index(peer->family)] &&
-                   riptide_applier_find(agent->applier, peer, RIPTIDE_ROUTES, &given) == 0 &&
-                   given->state == RIPTIDE_ROUTE_APPLIED;
+        is_given = applier_has_route(agent->applier, peer);
     if (!is_given)
         return RIPTIDE_E_UNKNOWN;
     *armp = opened.arm == ARM_HOLDOUT ? RIPTIDE_ARM_HOLDOUT : RIPTIDE_ARM_WINDOW;

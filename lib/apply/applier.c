@@ -397,6 +397,15 @@ RIPTIDE_PUBLIC int riptide_applier_find(struct riptide_applier *applier,
     return 0;
 }
 
+bool applier_has_route(const struct riptide_applier *applier, const struct riptide_prefix *dst)
+{
+    const struct plan *plan = &applier->router->plan;
+    const struct target *target = targets_find(&plan->targets, dst);
+
+    return target && target->is_in_kernel && !target->is_not_taken &&
+           plan->own[family_index(dst->family)].is_in_place;
+}
+
 void applier_add_why(struct riptide_applier *applier, const char *text)
 {
     const size_t n = strlen(applier->why.text);

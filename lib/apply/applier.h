@@ -27,6 +27,9 @@ void applier_set_holdout(struct riptide_applier *applier, uint32_t share, enum h
 bool applier_find_opened(const struct riptide_applier *applier, uint64_t cookie, bool is_closed,
                          struct opened *opened);
 
+/* Whether TCP to this address takes a route of ours, with its window. */
+bool applier_has_route(const struct riptide_applier *applier, const struct riptide_prefix *dst);
+
 /* Adds to the reason of AUTO's choice what the caller loses by it. */
 void applier_add_why(struct riptide_applier *applier, const char *text);
 

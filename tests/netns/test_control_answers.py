@@ -116,6 +116,11 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
         assert reason in " ".join("\n".join(others).split()) and ("  do           riptide doctor" in others) == (code == 4)
         metrics = net.host.run(RIPTIDE, "metrics").stdout
         assert "\nriptide_routes_not_taken 2\n" in metrics and '\nriptide_routes{state="applied"} 2\n' in metrics
+        if apply == "routes":  # nor does one that closes count as one with a window
+            def minute():
+                return status()["apply"]["last_minute"]
+            wait_until(lambda: net.short("203.0.113.1") or minute()["without"] > 0, "one without a window")
+            assert minute()["given"] == 0
         for family in ("-4", "-6"):
             net.host.ip(family, "rule", "del", "pref", "32001")
             net.host.ip(family, "rule", "del", "pref", "32000")
