@@ -78,33 +78,7 @@ def test_exactly_this_is_installed(tree):
     assert "\nExecStart=/usr/local/sbin/riptided\n" in unit
 
 
-# Documents, and files of folders that are not installed unchanged.
-POINTER = re.compile(r"(?<![\w/.*-])(?:/?(?:[\w.-]+/)*[\w.-]+\.(?:md|json)\b"
-                     r"|(?:bindings|cli|docs|fuzz|lab|lib|tests)/[\w./-]+\.\w+)")
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
-
-
-def is_there(tree, file, pointer):
-    """Whether this names an installed file; docs/NAME is share/doc/riptide/NAME."""
-    docs = tree.root / "usr/local/share/doc/riptide"
-    if pointer.startswith("/"):
-        return (tree.root / pointer[1:]).exists()
-    if pointer.startswith("docs/"):
-        return (docs / pointer[len("docs/"):]).exists()
-    return (file.parent / pointer).exists() or (docs / pointer).exists()
-
-
-def test_nothing_points_at_a_file_that_is_not_installed(tree):
-    texts = [(path, path.read_text()) for path in tree.root.rglob("*")
-             if path.suffix in (".h", ".md", ".json", ".5", ".8", ".conf", ".service")]
-    found = [(file, pointer) for file, text in texts
-             # The design is about files of the source tree.
-             for pointer in (POINTER.findall(text) if file.name != "design.md" else [])
-             + (LINK.findall(text) if file.suffix == ".md" else [])]
-    assert len(found) > 10
-    missing = [f"{file.name}: {pointer}" for file, pointer in found
-               if not is_there(tree, file, pointer)]
-    assert not missing, "\n".join(missing)
 
 
 def test_links_of_documents_lead_to_files():
@@ -134,7 +108,7 @@ SOURCES = (".build", ".c", ".conf", ".go", ".h", ".in", ".py", ".pyi", ".sh", ".
 
 def test_every_source_file_states_its_licence():
     files = list(source_files())
-    assert len(files) > 400
+    assert len(files) > 300
     missing = [str(path) for path in files
                if "SPDX-License-Identifier: MIT" not in "".join(path.open().readlines()[:3])]
     assert not missing, "\n".join(missing)

@@ -4,12 +4,8 @@ kernel removes the device from a deleted route, and a connection that has it cac
 none, 68, before it looks up another: docs/design.md, "Our routes carry the MTU of their link".
 """
 
-import socket
-
-import pytest
-
-from netns import TABLE, routes, tcp_info, windows
-from routing_ask import FIRST, families
+from netns import routes, tcp_info, windows
+from routing_ask import families
 
 PEER = {4: "198.51.100.7", 6: "2001:db8::7"}
 SEGMENTS, SEGMENT_BYTES = 20, 1400  # less than fits, with any TCP options
@@ -67,21 +63,3 @@ def test_fit_a_link_whose_mtu_changes(net, driver, family):
         assert mtu_of(connection, family) == link_bytes
         assert (segments_of(connection) == SEGMENTS) == (link_bytes == LINK_BYTES)
         assert net.connect(PEER[family]) and segments_of(net.connections[-1]) >= SEGMENTS
-
-
-def mtu_of_new(net, family):
-    """The MTU of a new connection."""
-    with net.host.socket({4: socket.AF_INET, 6: socket.AF_INET6}[family]) as opening:
-        opening.setblocking(False)
-        opening.connect_ex((PEER[family], 9))
-        return opening.getsockopt(*GET_MTU[family])
-
-
-@families
-@pytest.mark.parametrize("base", ["", "mtu 1300", "mtu lock 1300", "mtu 9000"])
-def test_have_the_mtu_that_they_have_without_us(net, driver, family, base):
-    net.host.ip(f"-{family}", "route", "replace", "default", *base.split(), "via", FIRST[family], "dev", "eth0")
-    without = mtu_of_new(net, family)
-    assert driver.follow(f"set {PEER[family]} 20")["routes"] == 1
-    assert "mtu" in net.host.ip(f"-{family}", "route", "show", "table", TABLE)
-    assert mtu_of_new(net, family) == without
