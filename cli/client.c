@@ -116,3 +116,17 @@ int client_ask_or_say(const struct command_options *options, json_t *request, js
     return command_say(options, client_is_absence(r) ? EXIT_NOT_RUNNING : EXIT_FAILURE, "%s",
                        error.text);
 }
+
+int client_print(const struct command_options *options, json_t *request, client_printer *print)
+{
+    json_t *answer;
+    int status = client_ask_or_say(options, request, &answer);
+
+    if (status != EXIT_SUCCESS)
+        return status;
+    if (options->json)
+        return command_print_json(options, answer);
+    print(options, answer);
+    json_decref(answer);
+    return EXIT_SUCCESS;
+}

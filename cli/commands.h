@@ -64,6 +64,11 @@ void client_find_socket(const char *control, struct sockaddr_un *address);
 /* Likewise; reports errors, and returns the exit status. */
 int client_ask_or_say(const struct command_options *options, json_t *request, json_t **answerp);
 
+typedef void client_printer(const struct command_options *options, const json_t *answer);
+
+/* Likewise; prints the answer as JSON, or by that function. */
+int client_print(const struct command_options *options, json_t *request, client_printer *print);
+
 /* Each returns the exit status. */
 int observe_run(const struct command_options *options);
 int show_run(const struct command_options *options);

@@ -35,14 +35,15 @@ static int check(const struct command_options *options, struct riptide_prefix *d
     return EXIT_SUCCESS;
 }
 
-static void print_list(const json_t *hints)
+static void print_list(const struct command_options *options, const json_t *answer)
 {
     char window[64], span[TEXT_SPAN_BYTES];
     json_int_t least, most;
     const json_t *hint;
     size_t i;
 
-    json_array_foreach(hints, i, hint)
+    (void)options;
+    json_array_foreach(get(answer, "hints"), i, hint)
     {
         least = number(hint, "cwnd_min");
         most = number(hint, "cwnd_max");
@@ -78,41 +79,33 @@ static void print_added(const struct command_options *options, const json_t *ans
            *reason ? ": " : "", reason);
 }
 
+static void print_removed(const struct command_options *options, const json_t *answer)
+{
+    (void)options;
+    printf("%s: the hint is removed, from the next round on\n", text_of(answer, "removed"));
+}
+
 int hint_run(const struct command_options *options)
 {
-    const bool lists = options->n_operands == 0 && !options->removes && !options->is_off &&
-                       options->cwnd_max == 0;
     json_int_t for_ms = (json_int_t)(options->for_ns / NS_PER_MS);
-    char text[RIPTIDE_PREFIX_TEXT_BYTES] = "";
-    json_t *request, *answer;
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct riptide_prefix dst;
-    int status = lists ? EXIT_SUCCESS : check(options, &dst);
+    int status;
 
+    if (options->n_operands == 0 && !options->removes && !options->is_off && options->cwnd_max == 0)
+        return client_print(options, json_pack("{s:s}", "request", "hints"), print_list);
+    status = check(options, &dst);
     if (status != EXIT_SUCCESS)
         return status;
-    if (!lists)
-        riptide_prefix_format(&dst, text);
+    riptide_prefix_format(&dst, text);
+    if (options->removes)
+        return client_print(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", text),
+                            print_removed);
     if (for_ms > REQUEST_MAX_HINT_MS)
         for_ms = REQUEST_MAX_HINT_MS;
-    if (lists)
-        request = json_pack("{s:s}", "request", "hints");
-    else if (options->removes)
-        request = json_pack("{s:s, s:s}", "request", "unhint", "dst", text);
-    else
-        request = json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", text, "off",
-                            options->is_off, "for_ms", for_ms, "cwnd_max",
-                            (json_int_t)options->cwnd_max);
-    status = client_ask_or_say(options, request, &answer);
-    if (status != EXIT_SUCCESS)
-        return status;
-    if (options->json)
-        return command_print_json(options, answer);
-    if (lists)
-        print_list(get(answer, "hints"));
-    else if (options->removes)
-        printf("%s: the hint is removed, from the next round on\n", text_of(answer, "removed"));
-    else
-        print_added(options, answer);
-    json_decref(answer);
-    return EXIT_SUCCESS;
+    return client_print(options,
+                        json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", text,
+                                  "off", options->is_off, "for_ms", for_ms, "cwnd_max",
+                                  (json_int_t)options->cwnd_max),
+                        print_added);
 }

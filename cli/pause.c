@@ -5,19 +5,12 @@
 
 #include <stdlib.h>
 
-int pause_run(const struct command_options *options)
+static void print_pause(const struct command_options *options, const json_t *answer)
 {
+    const char *reason = text_of(answer, "reason");
     char span[TEXT_SPAN_BYTES];
-    const char *reason;
-    json_t *answer;
-    int status =
-        client_ask_or_say(options, json_pack("{s:s}", "request", options->command), &answer);
 
-    if (status != EXIT_SUCCESS)
-        return status;
-    if (options->json)
-        return command_print_json(options, answer);
-    reason = text_of(answer, "reason");
+    (void)options;
     if (json_is_true(get(answer, "paused")))
         printf("paused: no window is given until `riptide resume`%s%s%s\n",
                json_is_true(get(answer, "is_kept")) ? ", also after a restart" : " or a restart",
@@ -26,18 +19,20 @@ int pause_run(const struct command_options *options)
         printf("resumed; still suspended for %s\n", text_span(span, real(answer, "suspended_s")));
     else
         puts("resumed");
-    json_decref(answer);
-    return EXIT_SUCCESS;
+}
+
+int pause_run(const struct command_options *options)
+{
+    return client_print(options, json_pack("{s:s}", "request", options->command), print_pause);
+}
+
+static void print_metrics(const struct command_options *options, const json_t *answer)
+{
+    (void)options;
+    fputs(text_of(answer, "metrics"), stdout);
 }
 
 int metrics_run(const struct command_options *options)
 {
-    json_t *answer;
-    int status = client_ask_or_say(options, json_pack("{s:s}", "request", "metrics"), &answer);
-
-    if (status != EXIT_SUCCESS)
-        return status;
-    fputs(text_of(answer, "metrics"), stdout);
-    json_decref(answer);
-    return EXIT_SUCCESS;
+    return client_print(options, json_pack("{s:s}", "request", "metrics"), print_metrics);
 }

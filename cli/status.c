@@ -145,15 +145,16 @@ static void put_figures(const json_t *status)
 }
 
 /* A line for each hour that is known, in local time. */
-static void put_hours(const json_t *hours)
+static void print_hours(const struct command_options *options, const json_t *answer)
 {
     const json_t *hour, *effect;
     char begin[TEXT_TIME_BYTES];
     size_t i;
 
+    (void)options;
     printf("HOUR %s   WINDOW HELD OUT  WITHOUT RETRANSMITTED   TIME WITH WINDOWS\n",
            text_time(begin, time(NULL), "(%z)"));
-    json_array_foreach(hours, i, hour)
+    json_array_foreach(get(answer, "hours"), i, hour)
     {
         effect = get(hour, "effect");
         printf("%s %8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT " %8" JSON_INTEGER_FORMAT,
@@ -164,24 +165,8 @@ static void put_hours(const json_t *hours)
         if (json_is_object(effect))
             printf(" %+5.0f %% (%+.0f to %+.0f)", 100 * real(effect, "time"),
                    100 * real(effect, "low"), 100 * real(effect, "high"));
-        if (number(hour, "suspensions") > 0)
-            printf(" suspended");
-        putchar('\n');
+        puts(number(hour, "suspensions") > 0 ? " suspended" : "");
     }
-}
-
-static int history_run(const struct command_options *options)
-{
-    json_t *answer;
-    int status = client_ask_or_say(options, json_pack("{s:s}", "request", "history"), &answer);
-
-    if (status != EXIT_SUCCESS)
-        return status;
-    if (options->json)
-        return command_print_json(options, answer);
-    put_hours(get(answer, "hours"));
-    json_decref(answer);
-    return EXIT_SUCCESS;
 }
 
 int status_run(const struct command_options *options)
@@ -193,7 +178,7 @@ int status_run(const struct command_options *options)
     int pid, r;
 
     if (options->history)
-        return history_run(options);
+        return client_print(options, json_pack("{s:s}", "request", "history"), print_hours);
     r = client_ask(options->control, json_pack("{s:s}", "request", "status"), &status, &pid,
                    &error);
     if (r == -ETIMEDOUT || client_is_absence(r))

@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 static void assert_field(const char *text, const char *expected, unsigned int n)
 {
@@ -46,4 +47,13 @@ TEST(a_duration_has_the_largest_unit_of_which_it_has_two)
     assert_span(7200, "2 h");
     assert_span(172800, "2 d");
     assert_span(31622400, "366 d");
+}
+
+TEST(times_are_local)
+{
+    char text[TEXT_TIME_BYTES];
+
+    setenv("TZ", "XYZ-2", true);
+    tzset();
+    assert_string_equal(text_time(text, 82800, "%d %H:%M %z"), "02 01:00 +0200");
 }
