@@ -123,33 +123,22 @@ static json_t *round_json(const struct health *health)
                      "interval_s", s_of(tick->interval_ns));
 }
 
-static json_t *messages_json(void)
-{
-    const struct log_recent *line;
-    json_t *messages = json_array();
-
-    for (unsigned int i = 0; (line = log_get_recent(i)); i++)
-        json_array_append_new(messages,
-                              json_pack("{s:I, s:s, s:o}", "time", (json_int_t)line->time, "level",
-                                        log_level_name(line->level), "text",
-                                        text_or_null(line->text)));
-    return messages;
-}
-
 json_t *answer_status(struct daemon *daemon, const struct request *request,
                       struct riptide_error *error)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
     const struct riptide_applier_stats *applier = stats->applier;
     const struct settings *settings = daemon->settings;
+    time_t warned;
+    const char *warning = log_get_warning(&warned), *health;
     char reason[256];
-    const char *health = health_word(daemon, reason);
 
     (void)request;
     (void)error;
+    health = health_word(daemon, reason);
     return json_pack(
         "{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:s, s:i, s:f, s:b, s:s, s:I, "
-        "s:I, s:I, s:o, s:o}",
+        "s:I, s:I, s:o, s:o, s:I}",
         "health", health, "reason", text_or_null(reason), "paused", stats->is_paused, "hints",
         (json_int_t)hints_count(daemon), "destinations",
         (json_int_t)stats->estimator->destinations, "max_destinations",
@@ -162,7 +151,8 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
         settings->applier.dry_run, "policy", settings->estimator.policy->name, "cwnd_max",
         (json_int_t)settings->estimator.cwnd_max, "table", (json_int_t)settings->applier.table,
         "clients", (json_int_t)control_count_clients(daemon->control), "round",
-        round_json(&daemon->health), "messages", messages_json());
+        round_json(&daemon->health), "warning", text_or_null(warning), "warned",
+        (json_int_t)warned);
 }
 
 json_t *answer_history(struct daemon *daemon, const struct request *request,

@@ -11,15 +11,13 @@ struct reader {
     struct settings *settings;
     const struct option_row *rows; /* of the present section */
     void *target;
-    bool given[OPTIONS_MAX_ROWS]; /* which of them it has */
-    bool is_lost;                 /* its header is wrong, so its keys have no meaning */
+    bool is_lost; /* its header is wrong, so its keys have no meaning */
 };
 
 static int set_key(struct reader *reader, const char *key, const char *value,
                    struct riptide_error *error)
 {
     const struct option_row *row = options_find(reader->rows, key, strlen(key));
-    bool *given;
     int r;
 
     if (!row && options_find(settings_rows, key, strlen(key)))
@@ -29,9 +27,6 @@ static int set_key(struct reader *reader, const char *key, const char *value,
                                      "those that were removed)", key);
     if (!row->field)
         return options_refuse(error, "%s: is only a command-line option", key);
-    given = &reader->given[row - reader->rows];
-    if (*given && !row->kind->is_list)
-        return options_refuse(error, "%s: was given already", key);
     r = row->kind->parse((char *)reader->target + row->offset, value);
     if (r < 0)
         return options_refuse(error, "%s%s%.60s: %s", key, *value ? " " : "", value,
@@ -39,7 +34,6 @@ static int set_key(struct reader *reader, const char *key, const char *value,
     /* In a hint 0 means that it is not set. */
     if (reader->rows == override_rows && row->kind == &value_u32 && !strcmp(value, "0"))
         return options_refuse(error, "%s 0: must be above 0", key);
-    *given = true;
     return 0;
 }
 
@@ -72,7 +66,6 @@ static int enter_section(struct reader *reader, char *line, struct riptide_error
     overrides[settings->n_overrides] = (struct riptide_hint){ .dst = dst };
     reader->rows = override_rows;
     reader->target = &overrides[settings->n_overrides++];
-    memset(reader->given, 0, sizeof(reader->given));
     return 0;
 }
 

@@ -21,8 +21,8 @@ static const char *log_program = "";
 static enum log_level log_level = LOG_LEVEL_INFO;
 static unsigned int log_dropped;
 static bool log_is_journal;
-static struct log_recent log_recent[LOG_RECENT];
-static unsigned int log_n_recent;
+static time_t log_warned; /* CLOCK_REALTIME */
+static char log_warning[256];
 
 /* Of a line: the library has at most 256. */
 enum { LOG_TEXT_BYTES = 512 };
@@ -140,21 +140,10 @@ static void write_line(enum log_level level, const char *text)
     write_text(text, (size_t)n);
 }
 
-/* Keeps lines for `riptide status`, also those that are not written. */
-static void remember(enum log_level level, const char *text)
+const char *log_get_warning(time_t *timep)
 {
-    struct log_recent *recent = &log_recent[log_n_recent++ % LOG_RECENT];
-
-    recent->time = time(NULL);
-    recent->level = level;
-    snprintf(recent->text, sizeof(recent->text), "%.255s", text);
-}
-
-const struct log_recent *log_get_recent(unsigned int n)
-{
-    unsigned int n_kept = log_n_recent < LOG_RECENT ? log_n_recent : LOG_RECENT;
-
-    return n < n_kept ? &log_recent[(log_n_recent - n_kept + n) % LOG_RECENT] : NULL;
+    *timep = log_warned;
+    return log_warning;
 }
 
 static void put_line(enum log_level level, const struct log_fields *fields, const char *format,
@@ -165,8 +154,10 @@ static void put_line(enum log_level level, const struct log_fields *fields, cons
     if (level > log_level && level > LOG_LEVEL_WARNING)
         return;
     vsnprintf(text, sizeof(text), format, args);
-    if (level <= LOG_LEVEL_WARNING)
-        remember(level, text);
+    if (level <= LOG_LEVEL_WARNING) {
+        log_warned = time(NULL);
+        snprintf(log_warning, sizeof(log_warning), "%.255s", text);
+    }
     if (level <= log_level && !(log_is_journal && journal_send(level, fields, text)))
         write_line(level, text);
 }

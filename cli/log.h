@@ -46,17 +46,8 @@ struct log_fields {
 void log_event(enum log_level level, const struct log_fields *fields, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The last warnings and errors, for `riptide status`. */
-enum { LOG_RECENT = 8 };
-
-struct log_recent {
-    time_t time; /* CLOCK_REALTIME */
-    enum log_level level;
-    char text[256]; /* cut off if longer */
-};
-
-/* The n-th one kept, oldest first; NULL after the newest. */
-const struct log_recent *log_get_recent(unsigned int n);
+/* The last warning or error, for `riptide status`, and when; empty: there was none. */
+const char *log_get_warning(time_t *timep);
 
 /* One line without level, for messages of a command to its user. */
 void log_answer(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -19,9 +19,6 @@ struct option_row {
     const char *field; /* its path in the target, as errors of the library name it */
 };
 
-/* The most rows of a table. */
-enum { OPTIONS_MAX_ROWS = 64 };
-
 /* Writes the line, and cuts one that is longer than the text. Returns -EINVAL. */
 int options_refuse(struct riptide_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -163,12 +163,6 @@ static void report_tick(const struct settings *settings,
                         const struct riptide_tick *tick)
 {
     report_full(settings, stats);
-    /* A dry run that ends at once sees no connection that sends later. */
-    if (settings->applier.dry_run && settings->once && stats->destinations == 0)
-        log_line(LOG_LEVEL_INFO,
-                 "no window: connections read: %" PRIu64
-                 ", and none has sent lately; leave out --once to watch for longer",
-                 tick->samples);
     log_line(LOG_LEVEL_DEBUG,
              "tick: connections %" PRIu64 ", destinations %" PRIu64
              ", %.1f ms; the dump took %.1f ms of a core, the next is after %.3f s",

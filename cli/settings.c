@@ -25,73 +25,51 @@ static const char default_path[] = "/etc/riptide/riptided.conf";
     }
 
 const struct option_row settings_rows[] = {
-    KEY("interval", duration, agent.interval_ns,
-        "time between two dumps of the connections (default 1s)"),
-    KEY("scope", prefixes, observer.scope.learn,
-        "learn only from connections to these; default: all (may be repeated)"),
-    KEY("exclude", prefixes, observer.scope.exclude,
-        "do not learn from connections to these; a wider destination still gives them its window "
-        "(may be repeated)"),
-    KEY("local-port", ports, observer.scope.local_ports,
-        "learn from connections of this local port (may be repeated)"),
-    KEY("remote-port", ports, observer.scope.remote_ports,
-        "learn from connections to this port (may be repeated)"),
+    KEY("interval", duration, agent.interval_ns, "time between two dumps (default 1s)"),
+    KEY("scope", prefixes, observer.scope.learn, "learn only from connections to these"),
+    KEY("exclude", prefixes, observer.scope.exclude, "do not learn from connections to these"),
+    KEY("local-port", ports, observer.scope.local_ports, "learn only from these local ports"),
+    KEY("remote-port", ports, observer.scope.remote_ports, "learn only from these peers' ports"),
     KEY("max-share", share, agent.max_share,
         "share of a core that dumps may take; 0: any (default 0.05)"),
-    KEY("policy", policy, estimator.policy,
-        "how windows are computed: careful, paper or bdp (default careful)"),
+    KEY("policy", policy, estimator.policy, "careful, paper or bdp (default careful)"),
     KEY("cwnd-min", u32, estimator.cwnd_min, "smallest window, segments (default 10)"),
     KEY("cwnd-max", u32, estimator.cwnd_max, "largest window, segments (default 100)"),
-    KEY("ttl", duration, estimator.ttl_ns,
-        "how long a window is kept without connections (default 90s)"),
-    KEY("prefix-len4", u8, estimator.prefix_len4,
-        "prefix length of an IPv4 destination (default 32)"),
-    KEY("prefix-len6", u8, estimator.prefix_len6,
-        "prefix length of an IPv6 destination (default 128)"),
-    KEY("max-destinations", u32, estimator.max_destinations,
-        "greatest number of destinations (default 16384)"),
-    KEY("state", path, state,
-        "file from which the state is loaded, and to which it is saved; none: no file"),
-    KEY("apply", backend, applier.backend,
-        "how to give windows; auto: by program and routes, or by what works of both (default "
-        "auto)"),
-    KEY("cgroup", path, applier.cgroup,
-        "cgroup whose connections get windows; else /sys/fs/cgroup, the whole host"),
-    KEY("pacing", switch, applier.pacing,
-        "whether the program spreads first flights over a part of the round trip (default yes)"),
+    KEY("ttl", duration, estimator.ttl_ns, "of a window without connections (default 90s)"),
+    KEY("prefix-len4", u8, estimator.prefix_len4, "of IPv4 destinations (default 32)"),
+    KEY("prefix-len6", u8, estimator.prefix_len6, "of IPv6 destinations (default 128)"),
+    KEY("max-destinations", u32, estimator.max_destinations, "at most so many (default 16384)"),
+    KEY("state", path, state, "file that keeps windows over a restart; none: no file"),
+    KEY("apply", backend, applier.backend, "auto, routes, program or both (default auto)"),
+    KEY("cgroup", path, applier.cgroup, "of the program; else /sys/fs/cgroup, the whole host"),
+    KEY("pacing", switch, applier.pacing, "spread first flights by the program (default yes)"),
     KEY("holdout-percent", u32, applier.holdout_percent,
-        "percent of connections that keep the kernel's own window, for `riptide verdict`; needs "
-        "the program (default 5)"),
+        "connections that keep the kernel's window, for `riptide verdict` (default 5)"),
     KEY("table", u32, applier.table, "routing table for our routes (default 7230)"),
     KEY("control", path, control,
         "socket for `riptide`; none: no socket (default /run/riptide/control)"),
-    KEY("control-group", group, control_group,
-        "group whose members may make changes by the socket, as root may"),
-    KEY("metrics", path, metrics, "write Prometheus metrics to this file (textfile collector)"),
+    KEY("control-group", group, control_group, "its members may make changes, as root may"),
+    KEY("metrics", path, metrics, "file for Prometheus (textfile collector)"),
     KEY("log-level", level, log_level, "error, warning, info, debug (default info)"),
     OPTION("config", path, config, "read this file and not /etc/riptide/riptided.conf"),
     OPTION("check", flag, check, "check file and options, and exit"),
-    OPTION("dry-run", flag, applier.dry_run,
-           "print the changes instead of making them; needs no privilege"),
+    OPTION("dry-run", flag, applier.dry_run, "print changes, make none; needs no privilege"),
     OPTION("once", flag, once, "one round, then exit and leave the routes in place"),
-    OPTION("flush", flag, flush,
-           "remove rules and routes of a riptided with this table, and exit"),
+    OPTION("flush", flag, flush, "remove rules and routes of a riptided, and exit"),
     OPTION("help", flag, help, "print this help; also -h"),
     OPTION("version", flag, version, "print the version"),
     { .name = NULL },
 };
 
-_Static_assert(sizeof(settings_rows) / sizeof(settings_rows[0]) <= OPTIONS_MAX_ROWS, "options.h");
-
-#define OVERRIDE(name, kind, field, help)                                                          \
+#define OVERRIDE(name, kind, field)                                                                \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct riptide_hint, field), help, #field                    \
+        name, &value_##kind, offsetof(struct riptide_hint, field), NULL, #field                    \
     }
 
 const struct option_row override_rows[] = {
-    OVERRIDE("cwnd-min", u32, cwnd_min, "its smallest window, segments"),
-    OVERRIDE("cwnd-max", u32, cwnd_max, "its largest window, segments; may exceed the general one"),
-    OVERRIDE("off", flag, off, "give it no window"),
+    OVERRIDE("cwnd-min", u32, cwnd_min),
+    OVERRIDE("cwnd-max", u32, cwnd_max),
+    OVERRIDE("off", flag, off),
     { .name = NULL },
 };
 

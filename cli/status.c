@@ -84,18 +84,15 @@ static const struct health *find_health(const json_t *status)
     return &healths[i];
 }
 
-/* The last one, if it is not older than an hour, and says more than the reason does. */
-static void put_message(const json_t *status)
+/* If it is not older than an hour, and says more than the reason does. */
+static void put_warning(const json_t *status)
 {
-    const json_t *messages = get(status, "messages");
-    const json_t *last = json_array_get(messages, json_array_size(messages) - 1);
-    const char *reason = text_of(status, "reason");
+    const char *warning = text_of(status, "warning"), *reason = text_of(status, "reason");
     char then[TEXT_TIME_BYTES];
 
-    if (number(last, "time") > time(NULL) - 3600 &&
-        (!*reason || !strstr(text_of(last, "text"), reason)))
-        field(text_of(last, "level"), "%s: %s",
-              text_time(then, number(last, "time"), "%H:%M:%S %z"), text_of(last, "text"));
+    if (number(status, "warned") > time(NULL) - 3600 && (!*reason || !strstr(warning, reason)))
+        field("warning", "%s: %s", text_time(then, number(status, "warned"), "%H:%M:%S %z"),
+              warning);
 }
 
 /* Those by routes alone are known when they close. */
@@ -200,7 +197,7 @@ int status_run(const struct command_options *options)
         field("again", "in %s", text_span(span, real(get(status, "apply"), "suspended_s")));
     if (health->remedy)
         field("do", "%s", health->remedy);
-    put_message(status);
+    put_warning(status);
     put_figures(status);
     json_decref(status);
     return health->is_trouble ? EXIT_TROUBLE : EXIT_SUCCESS;

@@ -63,13 +63,6 @@ def test_others_than_the_journal_get_names_of_levels(net):
         assert any(line.startswith("riptided: warning: ") for line in lines)
 
 
-def test_a_dry_run_that_finds_no_window_says_so(net):
-    words = (RIPTIDED, "--dry-run", "--once", "--policy", "paper")
-    assert "riptided: no window: connections read: 0, and none has sent lately; " in net.host.run(*words).stderr
-    net.learned("203.0.113.1", 30)
-    assert "no window" not in net.host.run(*words).stderr
-
-
 def test_routes_are_named_by_debug_and_a_dry_run_alone(storm):
     for level, n_lines in (("info", 0), ("debug", STORM)):
         with Daemon(storm.host, *BY_ROUTES, "--cwnd-min", 12, "--log-level", level) as daemon:
