@@ -71,7 +71,8 @@ struct riptide_scope {
 };
 
 enum riptide_destroy_events {
-    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* an agent: yes; an observer alone: no */
+    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* an agent: unless its policy is "paper" or "bdp" and none is
+                                         held out; an observer alone: no */
     RIPTIDE_DESTROY_EVENTS_NO,
     RIPTIDE_DESTROY_EVENTS_YES,
 };

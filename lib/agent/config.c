@@ -25,6 +25,10 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     const struct riptide_estimator_config *estimator = &stages->estimator;
     struct riptide_observer_config *observer = &stages->observer;
     struct riptide_applier_config *applier = &stages->applier;
+    /* The other built-in policies learn from open connections alone; a program's may need all. */
+    bool needs_closed = estimator->policy == riptide_policy_find("careful") ||
+                        !riptide_policy_find(estimator->policy->name) ||
+                        applier->holdout_percent > 0;
     bool has_prefixes4 = estimator->prefix_len4 < 32, has_prefixes6 = estimator->prefix_len6 < 128;
 
     if (stages->agent.interval_ns < NS_PER_S / 100 || stages->agent.interval_ns > 3600 * NS_PER_S)
@@ -51,7 +55,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
                                ? 2 * estimator->max_destinations
                                : RIPTIDE_MAX_DESTINATIONS;
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
-        observer->destroy_events = RIPTIDE_DESTROY_EVENTS_YES;
+        observer->destroy_events = needs_closed ? RIPTIDE_DESTROY_EVENTS_YES
+                                                : RIPTIDE_DESTROY_EVENTS_NO;
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_NO && applier->holdout_percent > 0)
         return error_set_field(error, "applier.holdout_percent",
                                "%u; outcomes of connections need the observer's destroy_events",

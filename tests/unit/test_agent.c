@@ -153,23 +153,37 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
     }
 }
 
-TEST(destroy_events_are_read_unless_said)
+/* Policy careful learns from those that close, one of the host's may, and outcomes need them. */
+TEST(destroy_events_are_read_where_something_needs_them_unless_said)
 {
-    static const enum riptide_destroy_events cases[][2] = {
-        { RIPTIDE_DESTROY_EVENTS_AUTO, RIPTIDE_DESTROY_EVENTS_YES },
-        { RIPTIDE_DESTROY_EVENTS_NO, RIPTIDE_DESTROY_EVENTS_NO },
-        { RIPTIDE_DESTROY_EVENTS_YES, RIPTIDE_DESTROY_EVENTS_YES },
+    struct riptide_policy own = *riptide_policy_find("paper");
+    const struct {
+        const struct riptide_policy *policy;
+        int asked;
+        uint32_t holdout_percent;
+        bool hears;
+    } cases[] = {
+        { riptide_policy_find("careful"), RIPTIDE_DESTROY_EVENTS_AUTO, 0, true },
+        { riptide_policy_find("careful"), RIPTIDE_DESTROY_EVENTS_NO, 0, false },
+        { &own, RIPTIDE_DESTROY_EVENTS_AUTO, 0, true },
+        { riptide_policy_find("paper"), RIPTIDE_DESTROY_EVENTS_AUTO, 0, false },
+        { riptide_policy_find("paper"), RIPTIDE_DESTROY_EVENTS_YES, 0, true },
+        { riptide_policy_find("paper"), RIPTIDE_DESTROY_EVENTS_AUTO, 5, true },
     };
 
+    own.name = "own";
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct riptide_observer_config observer;
         struct configs configs;
 
         init(&configs);
         riptide_observer_config_init(&observer, sizeof(observer));
-        observer.destroy_events = cases[i][0];
+        observer.destroy_events = cases[i].asked;
         configs.agent.observer = &observer;
-        assert_int_equal(stages_of(&configs).observer.destroy_events, cases[i][1]);
+        configs.estimator.policy = cases[i].policy;
+        configs.applier.holdout_percent = cases[i].holdout_percent;
+        if (stages_of(&configs).observer.destroy_events != cases[i].hears)
+            fail_msg("case %zu", i);
     }
 }
 
