@@ -27,17 +27,13 @@ class Estimate(NamedTuple):
         return f"{self.value:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
 
 
-def estimate(values, statistic=numpy.median, level=0.95, seed=1):
+def estimate(values, statistic=numpy.median, level=0.95):
     """A statistic of the values with a percentile bootstrap interval."""
     values = numpy.asarray(values, dtype=float)
-    drawn = numpy.random.default_rng(seed).integers(0, len(values), (RESAMPLES, len(values)))
+    drawn = numpy.random.default_rng(1).integers(0, len(values), (RESAMPLES, len(values)))
     resampled = statistic(values[drawn], axis=1)
     low, high = numpy.quantile(resampled, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(float(statistic(values)), float(low), float(high))
-
-
-def estimate_mean(values, **options):
-    return estimate(values, numpy.mean, **options)
 
 
 def estimate_exact(count, of, level=0.95):

@@ -25,11 +25,6 @@ def describe(name):
     return ast.get_docstring(module).splitlines()[0]
 
 
-def list_all():
-    for name in names():
-        print(f"./dev lab {name:<10} {describe(name)}")
-
-
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="./dev lab", description=__doc__.split(".")[0] + ".")
     parser.add_argument("name", nargs="?", choices=names(), metavar="NAME",
@@ -48,7 +43,8 @@ def parse(arguments):
 def main():
     options = parse(sys.argv[1:])
     if not options.name:
-        list_all()
+        for name in names():
+            print(f"./dev lab {name:<10} {describe(name)}")
         return
     if os.environ.get("RIPTIDE_SANDBOX") != "1":
         sys.exit(f"lab: this makes network namespaces: run it with ./dev lab {options.name}")

@@ -64,13 +64,11 @@ class Testbed:
                 self.on_time = self.evaluation.note_wan(self.counters)
 
     def _add_host(self, name):
-        self._stack.callback(_remove_host, name)  # before adding, as `add` may be interrupted
+        # Before adding, as `add` may be interrupted.
+        self._stack.callback(subprocess.run, ["ip", "netns", "delete", name], stderr=subprocess.DEVNULL, check=False)
         wanbox.ip("netns", "add", name)
-        self.set_sysctls(name, self._sysctls)
-
-    def set_sysctls(self, name, values):
         with wanbox.inside(name):
-            for key, value in values.items():
+            for key, value in self._sysctls.items():
                 with open(f"/proc/sys/net/{key}", "w", encoding="ascii") as file:
                     file.write(str(value))
 
@@ -132,10 +130,6 @@ class Testbed:
                                    "--control", f"/run/riptide-{name}"],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
         return json.loads(done.stdout) if done.returncode in (0, 4) else None
-
-
-def _remove_host(name):
-    subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL, check=False)
 
 
 def stop_riptided(daemon):

@@ -119,10 +119,6 @@ class Rule:
         return 1 - removed_s / (end_s - begin_s)
 
 
-def resident_mb(pid):
-    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1]) / 1024
-
-
 def run(storm, n_routes, n_destinations, seconds):
     """The figures of a storm over that many other routes and destinations."""
     prefixes = routes(DESTINATIONS, 24 if storm.per_route > 4 else 30, -(-n_destinations // storm.per_route))
@@ -141,11 +137,11 @@ def run(storm, n_routes, n_destinations, seconds):
         with Rule() as rule, Changer(prefixes if storm.covers else others[:256], storm.rate):
             times_s, shares = [time.monotonic()], []
             for _ in range(seconds):
+                resident_kb = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{program.pid}/status").read_text())[1])
                 shares.append(program.stdout.readline())
                 times_s.append(time.monotonic())
-                mb = resident_mb(program.pid)
         program.communicate()
-    return {**figures(first + shares), "resident_mb": mb,
+    return {**figures(first + shares), "resident_mb": resident_kb / 1024,
             "placed": [rule.placed(*span) for span in zip(times_s, times_s[1:])]}
 
 

@@ -13,7 +13,8 @@ largest delay under load.
 import math
 from dataclasses import dataclass
 
-from figures import draw_estimates, estimate, estimate_mean
+import numpy
+from figures import draw_estimates, estimate
 from testbed import Testbed
 from traffic import Transfer
 
@@ -182,7 +183,7 @@ def summarize(evaluation, rows):
                              "time_ms", "drops", "delay_mean_ms", "delay_max_ms")
     for key in dict.fromkeys((r["rtt_ms"], r["buffer_kb"], r["senders"], r["arm"]) for r in rows):
         wanted = dict(zip(("rtt_ms", "buffer_kb", "senders", "arm"), key))
-        table.add(*key, *(str(estimate_mean(choose(rows, column, **wanted))) for column in (
+        table.add(*key, *(str(estimate(choose(rows, column, **wanted), numpy.mean)) for column in (
             "goodput_mbps", "time_ms", "drops", "delay_mean_ms", "delay_max_ms")))
 
 
@@ -193,8 +194,8 @@ def evaluate(evaluation):
     senders = 24
     lines = []
     for buffer_kb in BUFFERS_KB:
-        default, both = ({column: estimate_mean(choose(
-            rows, column, rtt_ms=1, buffer_kb=buffer_kb, senders=senders, arm=arm))
+        default, both = ({column: estimate(choose(
+            rows, column, rtt_ms=1, buffer_kb=buffer_kb, senders=senders, arm=arm), numpy.mean)
             for column in ("goodput_mbps", "drops", "delay_mean_ms")} for arm in ("default", "both"))
         lines.append(
             f"{senders} senders, {buffer_kb} kB: goodput {default['goodput_mbps']} Mbit/s, tuned"

@@ -224,7 +224,7 @@ def judge_harm(evaluation):
         for second, *both in rows:
             table.add(number, held_out, second, *(value for arm in both for value in (
                 (arm.n, 100 * arm.retrans) if arm else (0, None))))
-        if number == 0:
+        if number == len(HARM_HELD_OUT) - 1:
             draw_harm(evaluation, rows, began_s, back_s)
     n_back = sum(back_s < min(end_s, began_s + HARM_LIMIT_S) for began_s, back_s in zip(starts, backs))
     return f"Harm: {n_back} of {len(shares)} hosts suspended within {HARM_LIMIT_S} s."
