@@ -176,6 +176,7 @@ def overrun(net, observer):
         net.short("203.0.113.1", n_bytes=2000)
     wait_until(lambda: dropped(net.host) > before, "an overrun")
     observer.process.send_signal(signal.SIGCONT)
+    observer.stats()  # reads the overrun, in this interval
     observer.dump()
     return observer.stats()
 
