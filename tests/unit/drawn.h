@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Connections of a drawn world: docs/verdict.md, "How soon, and how often wrong".
+ * Outcomes with round figures, and connections of a drawn world: docs/verdict.md, "How soon, and how
+ * often wrong".
  */
 #ifndef RIPTIDE_TESTS_DRAWN_H
 #define RIPTIDE_TESTS_DRAWN_H
 
 #include "verdict/verdict.h"
-#include "fill.h"
 #include "unit.h"
 
 #include <math.h>
@@ -23,6 +23,24 @@ static inline enum outcome_entry enter_outcome(struct outcomes *outcomes, enum a
     if (entry == OUTCOME_COUNTS)
         outcomes_put(outcomes, (struct opened){ arm, phase }, outcome.class, outcome.sums);
     return entry;
+}
+
+/*
+ * So many connections that took `doublings` of a round trip, half of them `spread` more or less, of
+ * which some retransmitted that share.
+ */
+static inline void fill(struct outcomes *outcomes, enum holdout_phase phase, size_t class,
+                        enum arm arm, double n, double doublings, double spread,
+                        double n_retransmitting, double share)
+{
+    const double sums[SUMS] = { n,
+                                n_retransmitting,
+                                n * doublings,
+                                n * (doublings * doublings + spread * spread),
+                                n_retransmitting * share,
+                                n_retransmitting * share * share };
+
+    memcpy(outcomes->sums[phase][class][arm], sums, sizeof(sums));
 }
 
 /* Whether zero is outside of the interval. */
