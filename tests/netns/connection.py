@@ -63,6 +63,11 @@ class Connection:
             end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             end.close()
 
+    def finish(self):
+        """Closes the connection, the host first; unlike after a reset, its counters stay."""
+        self.near.close()
+        self.far.close()
+
     def cwnd(self):
         return tcp_info(self.near).cwnd
 

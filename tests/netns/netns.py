@@ -236,8 +236,7 @@ class Network:
     def finish(self, connection):
         """Closes a connection; the host closes first, as a server that has answered."""
         self.connections.remove(connection)
-        connection.near.close()
-        connection.far.close()
+        connection.finish()
 
     def reset(self, connection):
         self.connections.remove(connection)
@@ -378,17 +377,6 @@ def snapshot(host):
     """All rules, routes and links, as text."""
     commands = ("rule", "-6 rule", "-4 route show table all", "-6 route show table all", "nexthop")
     return "".join(f"# ip {command}\n{host.ip(*command.split())}" for command in commands)
-
-
-def subscriptions(pid):
-    """The netlink protocols (0: rtnetlink, 4: sock_diag) of whose groups a process is a member."""
-    inodes = set()
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(OSError):
-            inodes.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
-    with open(f"/proc/{pid}/net/netlink") as file:
-        rows = [line.split() for line in file][1:]
-    return {int(row[1]) for row in rows if int(row[3], 16) and f"socket:[{row[-1]}]" in inodes}
 
 
 def observe(host, *options, prefix=()):

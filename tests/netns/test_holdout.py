@@ -85,8 +85,7 @@ def test_first_contacts_do_not_count(path, cgroup):
         wait_until(lambda: status()["destinations"], "a window")
         wait_rounds(2)
         for connection in opened:
-            connection.near.close()
-            connection.far.close()
+            connection.finish()
 
         wait_rounds(3)
         effect = status()["apply"]["effect"]
@@ -119,11 +118,8 @@ def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
             connection.send(60_000)
             return connection
 
-        def end(connection):
-            connection.near.close()
-            connection.far.close()
         for _ in range(n):  # each stays open for many dumps
-            end(opened())
+            opened().finish()
         wait_until(lambda: sum(counts().values()) == n, "all ends")
         assert counts()["holdout"] == status()["apply"]["held_out"] - held_out
         of_both = counts()
@@ -135,10 +131,10 @@ def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
     config.write_text("holdout-percent = 40\n")
     with started():
         assert sum(counts().values()) == 0
-        end(older)  # opened under another share
+        older.finish()  # opened under another share
         wait_rounds(12)
         assert sum(counts().values()) == 0
-        end(opened())
+        opened().finish()
         wait_until(lambda: sum(counts().values()) == 1, "its end")
     one = outcome_line(1, 7, 5, 1, 0, 1024, 1048576, 0, 0)
     for holdout, n in ((40, 2), (50, 0), (50, 1), (40, 0)):

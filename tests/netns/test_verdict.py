@@ -21,8 +21,7 @@ def count_opened(near):
 def transfer(connect, n_bytes):
     connection = connect(congestion="cubic")
     connection.send(n_bytes)
-    connection.near.close()
-    connection.far.close()
+    connection.finish()
 
 
 def check_metrics(text, found):
