@@ -74,8 +74,6 @@ json_t *answer_verdict(struct daemon *daemon, const struct request *request,
     const char *reason = why_not_compared(daemon);
     bool is_known = false;
 
-    (void)request;
-    (void)error;
     if (!reason) {
         is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
         reason = verdict.reason[0] ? verdict.reason : NULL;
@@ -133,8 +131,6 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
     const char *warning = log_get_warning(&warned), *health;
     char reason[256];
 
-    (void)request;
-    (void)error;
     health = health_word(daemon, reason);
     return json_pack(
         "{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:s, s:i, s:f, s:b, s:s, s:I, "
@@ -158,8 +154,6 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
 json_t *answer_history(struct daemon *daemon, const struct request *request,
                        struct riptide_error *error)
 {
-    (void)request;
-    (void)error;
     files_note_hour(daemon);
     return json_pack("{s:o}", "hours",
                      history_json(&daemon->history, daemon->history.last.realtime_s));
@@ -173,8 +167,6 @@ json_t *answer_metrics(struct daemon *daemon, const struct request *request,
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
-    (void)request;
-    (void)error;
     if (!out)
         return NULL;
     metrics_print(out, daemon);

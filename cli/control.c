@@ -217,16 +217,15 @@ int control_open(struct control **controlp, const char *path, const char *group,
     return 0;
 }
 
-struct control *control_close(struct control *control)
+void control_close(struct control *control)
 {
     if (!control)
-        return NULL;
+        return;
     while (control->n_clients > 0)
         remove_client(control, 0);
     unlink(control->path);
     close(control->fd);
     free(control);
-    return NULL;
 }
 
 unsigned int control_count_clients(const struct control *control)

@@ -21,7 +21,7 @@ int control_open(struct control **controlp, const char *path, const char *group,
                  struct daemon *daemon, struct riptide_error *error);
 
 /* Closes, and removes the socket file if its directory permits. */
-struct control *control_close(struct control *control);
+void control_close(struct control *control);
 
 /* The fds to wait on with poll(2); returns their number. None for NULL. */
 enum { CONTROL_MAX_FDS = 65 };

@@ -46,17 +46,20 @@ static void on_signal(struct daemon *daemon, int fd)
 
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
+    const bool is_tick = event->kind == RIPTIDE_AGENT_TICK;
+
     report_event(daemon, event);
     service_event(&daemon->service, event);
     health_note(daemon, event);
-    if (event->kind == RIPTIDE_AGENT_TICK) {
+    if (is_tick)
         files_tick(daemon, event->tick);
-        /* With many routes a round can end before they are written: later ones go on with it. */
-        if (daemon->settings->once && riptide_agent_get_stats(daemon->agent)->applier->is_idle)
-            daemon->ending = ENDING_ONCE;
-    }
+    if (!daemon->settings->once)
+        return;
+    /* With many routes a round can end before they are written: later ones go on with it. */
+    if (is_tick && riptide_agent_get_stats(daemon->agent)->applier->is_idle)
+        daemon->ending = ENDING_ONCE;
     /* Only a daemon that continues tries again. */
-    if (event->kind == RIPTIDE_AGENT_FAILED && daemon->settings->once)
+    if (event->kind == RIPTIDE_AGENT_FAILED)
         daemon->ending = ENDING_FAILED;
 }
 
@@ -186,16 +189,18 @@ static int make_agent(struct settings *settings, struct riptide_agent **agentp,
 }
 
 /* From an agent to an exit status. */
-static int serve(struct daemon *daemon, int signals_fd)
+static int serve(struct daemon *daemon)
 {
-    const struct settings *settings = daemon->settings;
+    const bool is_dry = daemon->settings->applier.dry_run;
+    const int signals_fd = open_signals();
     const struct riptide_agent_stats *stats;
     struct riptide_error error = { .text = "" };
     bool needs_bpf;
-    int r = signals_fd < 0 ? -errno : riptide_agent_start(daemon->agent, &error);
+    int status, r = signals_fd < 0 ? -errno : riptide_agent_start(daemon->agent, &error);
 
     if (r < 0)
-        return refuse(settings, &error, r);
+        return refuse(daemon->settings, &error, r);
+    service_open(&daemon->service);
     stats = riptide_agent_get_stats(daemon->agent);
     if (error.text[0])
         log_line(LOG_LEVEL_WARNING, "%s", error.text);
@@ -205,8 +210,7 @@ static int serve(struct daemon *daemon, int signals_fd)
     files_load(daemon);
     /* Then all files are open that need root. */
     open_control(daemon);
-    if (privileges_drop(!settings->applier.dry_run,
-                        !settings->applier.dry_run && needs_bpf, &error) < 0) {
+    if (privileges_drop(!is_dry, !is_dry && needs_bpf, &error) < 0) {
         log_line(LOG_LEVEL_ERROR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
     } else {
@@ -214,41 +218,31 @@ static int serve(struct daemon *daemon, int signals_fd)
     }
     run(daemon, signals_fd);
     service_stopping();
-    return finish(daemon);
+    status = finish(daemon);
+    control_close(daemon->control);
+    close(signals_fd);
+    return status;
 }
 
-int daemon_check(struct settings *settings)
-{
-    struct riptide_error error = { .text = "" };
-    struct riptide_agent *agent = NULL;
-    gid_t group;
-    int r;
-
-    /* Making an agent checks everything and changes nothing. */
-    r = make_agent(settings, &agent, &error);
-    riptide_agent_free(agent);
-    if (r == 0 && strcmp(settings->control, "none"))
-        r = listener_find_group(settings->control_group, &group, &error);
-    return r == 0 ? EXIT_SUCCESS : refuse(settings, &error, r);
-}
-
-int daemon_serve(struct settings *settings)
+int daemon_run(struct settings *settings)
 {
     static struct daemon daemon; /* too large for a stack */
     struct riptide_error error = { .text = "" };
-    int r, status, signals_fd = open_signals();
+    int status = EXIT_SUCCESS, r;
+    gid_t group;
 
     daemon.settings = settings;
     log_set_level(settings->log_level);
+    /* Making an agent checks everything and changes nothing. */
     r = make_agent(settings, &daemon.agent, &error);
-    if (r < 0) {
-        riptide_agent_free(daemon.agent);
-        return refuse(settings, &error, r);
-    }
-    service_open(&daemon.service);
-    status = serve(&daemon, signals_fd);
-    control_close(daemon.control);
+    if (r == 0 && settings->check && strcmp(settings->control, "none"))
+        r = listener_find_group(settings->control_group, &group, &error);
+    if (r != 0)
+        status = refuse(settings, &error, r);
+    else if (settings->check)
+        printf("%s: valid\n", settings->file ? settings->file : "options, without a file");
+    else
+        status = serve(&daemon);
     riptide_agent_free(daemon.agent);
-    close(signals_fd);
     return status;
 }

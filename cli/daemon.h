@@ -73,13 +73,10 @@ struct daemon {
 };
 
 /*
- * Whether riptided can run with these settings: the modules that would refuse them are called, so
- * that no range is defined twice; reports the first refused value. Returns the exit status.
+ * Runs until a signal or a failure, or with --check not at all: what would refuse the settings is
+ * called, so that no range is defined twice. Returns the exit status.
  */
-int daemon_check(struct settings *settings);
-
-/* Runs until a signal or a failure. Returns the exit status. */
-int daemon_serve(struct settings *settings);
+int daemon_run(struct settings *settings);
 
 /* In report.c: the line of the start, and one for each event. */
 void report_start(struct daemon *daemon);

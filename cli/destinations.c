@@ -236,7 +236,6 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
     char reason[256];
     const char *remedy;
 
-    (void)error;
     riptide_agent_find(daemon->agent, &group, &found);
     remedy = explain_reason(daemon, &request->dst, found, reason);
     return json_pack(

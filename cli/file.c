@@ -9,30 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int fail(struct riptide_error *error, const char *path, int code)
-{
-    snprintf(error->text, sizeof(error->text), "%.160s: %s", path, strerror(code));
-    return -code;
-}
-
-static int refuse(struct riptide_error *error, const char *path, const char *reason)
+static int fail(struct riptide_error *error, const char *path, const char *reason, int r)
 {
     snprintf(error->text, sizeof(error->text), "%.160s: %s", path, reason);
-    return -EINVAL;
-}
-
-/* NULL: see errno, which is 0 for what is no text. */
-static char *read_text(int fd, size_t n_bytes)
-{
-    char *text = calloc(1, n_bytes + 1);
-    ssize_t n = text ? read(fd, text, n_bytes) : -1;
-
-    if (n >= 0 && strlen(text) == (size_t)n)
-        return text;
-    if (n >= 0)
-        errno = 0;
-    free(text);
-    return NULL;
+    return r;
 }
 
 int file_load(const char *path, char **textp, struct riptide_error *error)
@@ -40,17 +20,25 @@ int file_load(const char *path, char **textp, struct riptide_error *error)
     /* O_NONBLOCK: a FIFO in its place must not block the start. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r = 0;
     struct stat stat;
-    char *text;
+    char *text = NULL;
+    ssize_t n;
 
     if (fd < 0)
-        return fail(error, path, errno);
-    if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode))
-        r = refuse(error, path, "is no regular file");
-    text = r == 0 ? read_text(fd, (size_t)stat.st_size) : NULL;
-    if (r == 0 && !text)
-        r = errno ? fail(error, path, errno) : refuse(error, path, "is no text");
+        return fail(error, path, strerror(errno), -errno);
+    if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode)) {
+        r = fail(error, path, "is no regular file", -EINVAL);
+    } else {
+        text = calloc(1, (size_t)stat.st_size + 1);
+        n = text ? read(fd, text, (size_t)stat.st_size) : -1;
+        if (n < 0)
+            r = fail(error, path, strerror(errno), -errno);
+        else if (strlen(text) != (size_t)n)
+            r = fail(error, path, "is no text", -EINVAL);
+    }
     close(fd);
-    if (r == 0)
+    if (r < 0)
+        free(text);
+    else
         *textp = text;
     return r;
 }
@@ -64,16 +52,16 @@ int file_replace(const char *path, unsigned int mode, void (*print)(FILE *out, c
     int fd, r = 0;
 
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
-        return fail(error, path, ENAMETOOLONG);
+        return fail(error, path, strerror(ENAMETOOLONG), -ENAMETOOLONG);
     /* A rename replaces anything: devices, FIFOs and links must stay. */
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
-        return refuse(error, path, "exists and is no regular file, so it is not replaced");
+        return fail(error, path, "exists and is no regular file, so it is not replaced", -EINVAL);
     /* One that was left by a process that was killed, or a trap: made anew, never opened. */
     unlink(temporary);
     fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     out = fd < 0 ? NULL : fdopen(fd, "w");
     if (!out)
-        return fail(error, path, errno);
+        return fail(error, path, strerror(errno), -errno);
     print(out, from);
     if (fchmod(fd, mode) < 0 || fflush(out) != 0)
         r = -errno;
@@ -84,5 +72,5 @@ int file_replace(const char *path, unsigned int mode, void (*print)(FILE *out, c
     if (r == 0)
         return 0;
     unlink(temporary);
-    return fail(error, path, -r);
+    return fail(error, path, strerror(-r), r);
 }

@@ -100,8 +100,6 @@ json_t *answer_hints(struct daemon *daemon, const struct request *request,
     const struct settings *settings = daemon->settings;
     json_t *hints = json_array();
 
-    (void)request;
-    (void)error;
     hints_count(daemon);
     for (size_t i = 0; i < settings->n_overrides; i++)
         json_array_append_new(hints, hint_json(&settings->overrides[i], now_ns));

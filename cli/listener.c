@@ -96,31 +96,23 @@ int listener_open(const char *path, struct riptide_error *error)
     return r;
 }
 
-/* The supplementary groups, as of the time of connecting. */
-static bool is_member(int fd, gid_t group)
+bool listener_may_change(int fd, gid_t group, uid_t *uidp)
 {
-    gid_t groups[MAX_GROUPS];
-    socklen_t bytes = sizeof(groups);
+    gid_t groups[MAX_GROUPS]; /* supplementary ones, as of the time of connecting */
+    struct ucred peer;
+    socklen_t peer_bytes = sizeof(peer), bytes = sizeof(groups);
 
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) < 0)
+    *uidp = (uid_t)-1;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) < 0)
+        return false;
+    *uidp = peer.uid;
+    if (peer.uid == 0 || peer.uid == geteuid() || peer.gid == group)
+        return true;
+    if (group == NOBODY || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &bytes) < 0)
         return false;
     for (size_t i = 0; i < bytes / sizeof(*groups); i++) {
         if (groups[i] == group)
             return true;
     }
     return false;
-}
-
-bool listener_may_change(int fd, gid_t group, uid_t *uidp)
-{
-    struct ucred peer;
-    socklen_t bytes = sizeof(peer);
-
-    *uidp = (uid_t)-1;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) < 0)
-        return false;
-    *uidp = peer.uid;
-    if (peer.uid == 0 || peer.uid == geteuid())
-        return true;
-    return group != NOBODY && (peer.gid == group || is_member(fd, group));
 }

@@ -75,15 +75,6 @@ static int flush(const struct settings *settings)
     return EXIT_SUCCESS;
 }
 
-static int check(struct settings *settings)
-{
-    int status = daemon_check(settings);
-
-    if (status == EXIT_SUCCESS)
-        printf("%s: valid\n", settings->file ? settings->file : "options, without a file");
-    return status;
-}
-
 int main(int argc, char **argv)
 {
     struct riptide_error error = { .text = "" };
@@ -118,12 +109,10 @@ int main(int argc, char **argv)
         log_answer("--once leaves routes; windows by the program end with riptided: --apply "
                    "routes");
         status = EXIT_USAGE;
-    } else if (settings.check) {
-        status = check(&settings);
     } else if (settings.flush) {
         status = flush(&settings);
     } else {
-        status = daemon_serve(&settings);
+        status = daemon_run(&settings);
     }
     settings_deinit(&settings);
     return log_finish(status);

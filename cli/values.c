@@ -85,12 +85,14 @@ static int parse_share(void *target, const char *text)
     return 0;
 }
 
-/* The place of a word in a list that ends with NULL; -EINVAL: it has none. */
-static int find_word(const char *const words[], const char *text)
+/* The place of a word in a list that ends with NULL, as the value of an enum. */
+static int parse_word(const char *const words[], unsigned int *target, const char *text)
 {
-    for (int i = 0; words[i]; i++) {
-        if (!strcmp(words[i], text))
-            return i;
+    for (unsigned int i = 0; words[i]; i++) {
+        if (strcmp(words[i], text) != 0)
+            continue;
+        *target = i;
+        return 0;
     }
     return -EINVAL;
 }
@@ -98,12 +100,12 @@ static int find_word(const char *const words[], const char *text)
 static int parse_flag(void *target, const char *text)
 {
     static const char *const words[] = { "no", "yes", "false", "true", "off", "on", NULL };
-    int i = find_word(words, text);
+    unsigned int i;
+    int r = parse_word(words, &i, text);
 
-    if (i < 0)
-        return i;
-    *(bool *)target = i % 2;
-    return 0;
+    if (r == 0)
+        *(bool *)target = i % 2;
+    return r;
 }
 
 static const char *const levels[] = { "error", "warning", "info", "debug", NULL };
@@ -115,23 +117,18 @@ const char *log_level_name(enum log_level level)
 
 static int parse_level(void *target, const char *text)
 {
-    int i = find_word(levels, text);
-
-    if (i < 0)
-        return i;
-    *(enum log_level *)target = (enum log_level)i;
-    return 0;
+    return parse_word(levels, target, text);
 }
 
 static int parse_backend(void *target, const char *text)
 {
-    for (uint32_t i = RIPTIDE_AUTO; i <= RIPTIDE_BOTH; i++) {
-        if (strcmp(riptide_name(RIPTIDE_NAMES_BACKEND, i), text) != 0)
-            continue;
-        *(enum riptide_backend *)target = (enum riptide_backend)i;
-        return 0;
-    }
-    return -EINVAL;
+    static const char *const words[] = { [RIPTIDE_AUTO] = "auto",
+                                         [RIPTIDE_ROUTES] = "routes",
+                                         [RIPTIDE_PROGRAM] = "program",
+                                         [RIPTIDE_BOTH] = "both",
+                                         NULL };
+
+    return parse_word(words, target, text);
 }
 
 static int parse_policy(void *target, const char *text)
