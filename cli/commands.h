@@ -94,7 +94,4 @@ int observe_dump(struct riptide_observer *observer, const struct command_options
 /* status where none answers, by the error, the process and the line of client_ask. */
 int absence_report(const struct command_options *options, int error, int pid, const char *reason);
 
-/* verify --accepted: with which windows the connections began that this host accepts. */
-int accepted_run(const struct command_options *options);
-
 #endif

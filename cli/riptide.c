@@ -31,9 +31,6 @@ struct command {
     const char *summary; /* for a line of 80 in the list of commands */
 };
 
-static int help_run(const struct command_options *options);
-static int version_run(const struct command_options *options);
-
 /* The first one runs where none is named. */
 static const struct command commands[] = {
     { "status", NULL, status_run, JSON | HISTORY,
@@ -52,8 +49,6 @@ static const struct command commands[] = {
     { "resume", NULL, pause_run, JSON, "give windows again" },
     { "flush", NULL, flush_run, 0, "emergency: remove all rules and routes" },
     { "metrics", NULL, metrics_run, 0, "metrics, as Prometheus text" },
-    { "help", "[COMMAND]", help_run, 0, "this, or the options of a command" },
-    { "version", NULL, version_run, 0, "print the version" },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -104,12 +99,6 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-static int refuse_command(const char *name)
-{
-    log_answer("%s: unknown command (`riptide help` lists them)", name);
-    return EXIT_USAGE;
-}
-
 static void print_command_help(const struct command *command)
 {
     struct option_row rows[N_OPTIONS + 1];
@@ -120,34 +109,16 @@ static void print_command_help(const struct command *command)
     options_print_help(stdout, rows);
 }
 
-static int help_run(const struct command_options *options)
+static void print_help(void)
 {
-    const struct command *command = NULL;
-
-    if (options->n_operands > 1)
-        return command_say(options, EXIT_USAGE, "%s: one command at a time", options->operands[1]);
-    if (options->n_operands == 1) {
-        command = find_command(options->operands[0]);
-        if (!command)
-            return refuse_command(options->operands[0]);
-        print_command_help(command);
-        return EXIT_SUCCESS;
-    }
     printf("Usage: riptide [COMMAND] [OPTION]... [OPERAND]...    (no COMMAND: status)\n\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
         printf("  %-8s %-13s %s\n", commands[i].name,
                commands[i].operands ? commands[i].operands : "", commands[i].summary);
-    printf("\nIn an emergency: riptide flush, also if riptided hangs; undo: riptide resume.\n"
+    printf("\nriptide help COMMAND has its options; --version prints the version.\n"
+           "In an emergency: riptide flush, also if riptided hangs; undo: riptide resume.\n"
            "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided\n"
            "is not running, 4 what was asked about is not as it should be (riptide(8)).\n");
-    return EXIT_SUCCESS;
-}
-
-static int version_run(const struct command_options *options)
-{
-    (void)options;
-    printf("riptide %s\n", riptide_version());
-    return EXIT_SUCCESS;
 }
 
 int command_print_json(const struct command_options *options, json_t *document)
@@ -236,23 +207,30 @@ static int find_operand(int argc, char **argv)
 /* Options may come before the command; without one it is status. */
 static int command_main(int argc, char **argv)
 {
-    const int at = find_operand(argc, argv);
-    const struct command *command = &commands[0];
     const char *first = argc > 1 ? argv[1] : "";
+    const struct command *command;
+    int at;
 
-    if (at < argc) {
-        command = find_command(argv[at]);
-        if (!command)
-            return refuse_command(argv[at]);
-        memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
-        return run_command(command, argc - 1, argv + 1);
+    if (!strcmp(first, "version") || !strcmp(first, "--version")) {
+        printf("riptide %s\n", riptide_version());
+        return EXIT_SUCCESS;
     }
-    /* For users who do not know the commands yet. */
-    if (!strcmp(first, "--help") || !strcmp(first, "-h"))
-        return help_run(&(struct command_options){ .command = "help" });
-    if (!strcmp(first, "--version"))
-        return version_run(NULL);
-    return run_command(command, argc, argv);
+    if (!strcmp(first, "help"))
+        argv[1] = "--help";
+    at = find_operand(argc, argv);
+    if (at == argc && argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+        print_help();
+        return EXIT_SUCCESS;
+    }
+    if (at == argc)
+        return run_command(&commands[0], argc, argv);
+    command = find_command(argv[at]);
+    if (!command) {
+        log_answer("%s: unknown command (`riptide help` lists them)", argv[at]);
+        return EXIT_USAGE;
+    }
+    memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
+    return run_command(command, argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)
