@@ -69,7 +69,7 @@ static const struct health {
     { "off", "NO EFFECT. No connection gets a window.", "riptide doctor", true },
     { "degraded", "DEGRADED. Not all connections get their window.", "riptide doctor", true },
     { "suspended", "SUSPENDED. Windows did harm; they are tried again later.",
-      "riptide verdict has the figures; a smaller cwnd-max may help", true },
+      "wait, or set holdout-percent = 0; a smaller cwnd-max may help the next time", true },
     { "full", "FULL. New destinations find no free place.",
       "a larger max-destinations, or prefix-len6 = 64", true },
     { "failing", "FAILING. The open connections cannot be read.", "riptide doctor", true },

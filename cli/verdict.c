@@ -74,7 +74,7 @@ static void put_rest(const json_t *answer)
                    100 * real(halves, "change"), 100 * real(halves, "low"),
                    100 * real(halves, "high"));
     if (real(answer, "suspended_s") > 0)
-        text_field(stdout, "suspended", "windows are given again in %s; riptide status says why",
+        text_field(stdout, "suspended", "windows are given again in %s",
                    text_span(span, real(answer, "suspended_s")));
 }
 

@@ -153,10 +153,11 @@ def test_windows_that_do_harm_are_suspended_and_are_tried_again_twice_as_late(sh
             assert cwnds(near, far, 1) == {10}
             verdict = near.run(RIPTIDE, "verdict", check=False)
             assert verdict.returncode == 4 and verdict.stdout.startswith("Windows harm.\n")
-            assert re.search(r"\n  suspended    windows are given again in \d+ min; riptide status says why\n$", verdict.stdout)
+            assert re.search(r"\n  suspended    windows are given again in \d+ min\n$", verdict.stdout)
             assert riptide_json(near, "verdict", check=False)["suspended_s"] > 0
             said = near.run(RIPTIDE, "status", check=False).stdout
             assert re.match(r"riptide: SUSPENDED\. Windows did harm; they are tried again later\.\n  why          suspended for ", said), said
+            assert "wait, or set holdout-percent = 0" in " ".join(said.split())
             assert "\n  why          suspended for" in derived(near, SHALLOW[0])
             figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
             assert (figures["riptide_suspended"], figures["riptide_suspensions_total"]) == (1, 1)
