@@ -181,7 +181,9 @@ static int make_agent(struct settings *settings, struct riptide_agent **agentp,
     settings_link(settings);
     r = riptide_agent_new(agentp, &settings->agent, error);
     for (size_t i = 0; r == 0 && i < settings->n_overrides; i++) {
-        r = riptide_agent_set_hint(*agentp, &settings->overrides[i], error);
+        r = hints_check(settings, &settings->overrides[i].dst, error);
+        if (r == 0)
+            r = riptide_agent_set_hint(*agentp, &settings->overrides[i], error);
         if (r != 0)
             error->index = (int64_t)i;
     }

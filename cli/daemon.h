@@ -114,6 +114,10 @@ void metrics_print(FILE *out, const void *daemon);
 /* In hints.c: takes the hints that the agent has loaded; logs their number. */
 void hints_load(struct daemon *daemon);
 
+/* Whether a hint or a section for it can have an effect: -EINVAL, with a line. */
+int hints_check(const struct settings *settings, const struct riptide_prefix *dst,
+                struct riptide_error *error);
+
 /* Drops those that have ended. Returns how many are in force, sections of the file included. */
 size_t hints_count(struct daemon *daemon);
 

@@ -10,6 +10,7 @@
 #include "members.h"
 #include "prefixes.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,22 @@ static uint32_t count_destinations(struct riptide_agent *agent, const struct rip
     return n;
 }
 
+/* Hints apply to destinations: one for a part of a destination would never have an effect. */
+int hints_check(const struct settings *settings, const struct riptide_prefix *dst,
+                struct riptide_error *error)
+{
+    const struct riptide_prefix whole = destinations_group(settings, dst);
+    char text[RIPTIDE_PREFIX_TEXT_BYTES], of[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    if (whole.len >= dst->len)
+        return 0;
+    riptide_prefix_format(dst, text);
+    riptide_prefix_format(&whole, of);
+    snprintf(error->text, sizeof(error->text), "%s: is part of the destination %s, by prefix-len%c",
+             text, of, dst->family == AF_INET ? '4' : '6');
+    return -EINVAL;
+}
+
 /* Whether the last change is in a state file, which keeps it over a restart. */
 static bool is_kept(const struct daemon *daemon)
 {
@@ -127,7 +144,6 @@ static bool is_kept(const struct daemon *daemon)
 json_t *answer_hint(struct daemon *daemon, const struct request *request,
                     struct riptide_error *error)
 {
-    const struct riptide_prefix whole = destinations_group(daemon->settings, &request->dst);
     const bool is_valid = request->cwnd_max >= 0 && request->cwnd_max <= RIPTIDE_CWND_LIMIT;
     struct riptide_hint hint = {
         .dst = request->dst,
@@ -135,17 +151,14 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
         .off = request->off,
         .until_ns = clock_read_ns(CLOCK_BOOTTIME) + (uint64_t)request->for_ms * 1000000,
     };
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], of[RIPTIDE_PREFIX_TEXT_BYTES], most[32];
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], most[32];
     uint32_t n = count_destinations(daemon->agent, &hint.dst);
     int r;
 
     riptide_prefix_format(&hint.dst, dst);
-    riptide_prefix_format(&whole, of);
-    /* Hints apply to destinations: one for a part of a destination would never have an effect. */
-    if (whole.len < hint.dst.len)
-        snprintf(error->text, sizeof(error->text), "%s: is part of the destination %s: use that",
-                 dst, of);
-    else if (!is_valid)
+    if (hints_check(daemon->settings, &hint.dst, error) < 0)
+        return NULL;
+    if (!is_valid)
         snprintf(error->text, sizeof(error->text), "cwnd_max: not 1 to %d segments",
                  RIPTIDE_CWND_LIMIT);
     else if (request->for_ms <= 0 || request->for_ms > REQUEST_MAX_HINT_MS)

@@ -29,6 +29,12 @@ def test_check_looks_for_the_group(host, config):
     host.run(RIPTIDED, "--config", path, "--check")
 
 
+def test_section_for_a_part_of_a_destination(host, config):
+    path = config("prefix-len6 = 64\n[prefix 2001:db8::1]\noff = yes\n")
+    line = one_line(host.run(RIPTIDED, "--config", path, "--check", check=False), 2)
+    assert line == "riptided: 2001:db8::1: is part of the destination 2001:db8::/64, by prefix-len6\n"
+
+
 def test_file_that_cannot_be_read(host, tmp_path):
     binary = tmp_path / "binary"
     binary.write_bytes(b"ttl = 1s\n\0")

@@ -102,7 +102,7 @@ def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
                 (("198.51.100.0/28", "--remove"), "198.51.100.0/28: its bounds are a section of the "
                  "configuration: remove that from the file, and restart riptided"),
                 (("192.0.2.1", "--max", "20", "--for", "1s"),
-                 "192.0.2.1: is part of the destination 192.0.2.0/28: use that")):
+                 "192.0.2.1: is part of the destination 192.0.2.0/28, by prefix-len4")):
             done = net.host.run(RIPTIDE, "hint", *words, check=False)
             assert one_line(done) == f"riptide: hint: {said}\n"
     with Daemon(net.host):
