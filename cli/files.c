@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The most that a crash may lose. */
@@ -35,11 +36,32 @@ static const char *history_path(const struct daemon *daemon, char path[256])
     return path;
 }
 
+/* The next save replaces a damaged one. A link or FIFO in its place stays. */
+static void load_history(struct daemon *daemon)
+{
+    struct riptide_error error = { .text = "" };
+    json_t *hours = NULL;
+    char path[256], old[256 + sizeof(".old")], *text = NULL;
+    struct stat there;
+
+    if (lstat(history_path(daemon, path), &there) < 0 || !S_ISREG(there.st_mode))
+        return;
+    if (file_load(path, &text, &error) == 0)
+        hours = json_loads(text, 0, NULL);
+    history_load(&daemon->history, hours);
+    if (!hours) {
+        snprintf(old, sizeof(old), "%s.old", path);
+        if (files_keep_state(daemon))
+            rename(path, old);
+        log_line(LOG_LEVEL_WARNING, "%s: damaged, starting empty; kept as .old", path);
+    }
+    json_decref(hours);
+    free(text);
+}
+
 void files_load(struct daemon *daemon)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
-    struct riptide_error error;
-    char path[256], *text;
 
     if (!stats->state)
         return;
@@ -48,13 +70,7 @@ void files_load(struct daemon *daemon)
         log_line(LOG_LEVEL_INFO,
                  "paused, as before the start: no window is given until `riptide resume`");
     hints_load(daemon);
-    if (file_load(history_path(daemon, path), &text, &error) == 0) {
-        json_t *hours = json_loads(text, 0, NULL);
-
-        history_load(&daemon->history, hours);
-        json_decref(hours);
-        free(text);
-    }
+    load_history(daemon);
 }
 
 /* The second and third figures that /proc/net/snmp has of TCP segments; 0 without that file. */

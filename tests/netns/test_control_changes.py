@@ -194,6 +194,10 @@ def test_the_history_goes_on_over_a_restart_and_no_link_is_followed(net, tmp_pat
     assert json.loads(history.read_text())[0]["with_window"] > 0
     with started():
         assert sum(hour["with_window"] for hour in hours()) >= before
+    history.write_text("[{")
+    with started() as daemon:
+        wait_until(lambda: f"{history}: damaged, starting empty; kept as .old" in daemon.said(), "a warning")
+        assert (tmp_path / "state.history.old").read_text() == "[{"
     history.unlink()
     history.symlink_to(other)
     (tmp_path / "state.history.tmp").symlink_to(other)
