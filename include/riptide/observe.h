@@ -92,9 +92,8 @@ struct riptide_observer_config {
 struct riptide_observer_stats {
     uint64_t dumps;       /* completed */
     uint64_t failures;    /* dumps given up */
-    uint64_t samples;     /* sockets handed out, open or closed */
-    uint64_t left_out;    /* others: local, closed without data, or read but out of scope */
-    uint64_t malformed;   /* messages that no kernel sends; skipped */
+    uint64_t left_out;    /* sockets that gave no sample: local, closed without data, or read but
+                             out of scope; and messages that no kernel sends */
     uint64_t closed;      /* destroy events read */
     uint64_t closed_lost; /* those that came faster than they were read (Linux 4.12) */
     /*

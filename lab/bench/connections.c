@@ -154,9 +154,9 @@ static int observe(bool destroy_events)
     while (poll(&fds[2], 1, 200) == 1)
         take(observer, &cost);
     riptide_observer_get_stats(observer, &stats, sizeof(stats));
-    printf("closed %" PRIu64 "\nlost %" PRIu64 "\nsamples %" PRIu64
+    printf("closed %" PRIu64 "\nlost %" PRIu64
            "\nshown %" PRIu64 "\ncpu_s %f\nlongest_s %f\n",
-           stats.closed, stats.closed_lost, stats.samples, cost.n_shown,
+           stats.closed, stats.closed_lost, cost.n_shown,
            cost.total_s, cost.longest_s);
     riptide_observer_free(observer);
     return EXIT_SUCCESS;

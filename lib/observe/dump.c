@@ -119,7 +119,7 @@ static int take_route(void *userdata, const struct nlmsghdr *message)
 
     if (message->nlmsg_type == RTM_NEWROUTE)
         r = local_add_route(&dump->next_local, message);
-    dump->stats->malformed += r == RIPTIDE_E_INVALID;
+    dump->stats->left_out += r == RIPTIDE_E_INVALID;
     return r < 0 ? r : 0;
 }
 
@@ -135,7 +135,7 @@ static int read_local(struct dump *dump)
                      netlink_begin(&room, RTM_GETROUTE, NLM_F_DUMP, &route, sizeof(route)));
     while (r == 0)
         r = netlink_dump_step(&dump->routes, take_route, dump);
-    dump->stats->malformed += dump->routes.malformed;
+    dump->stats->left_out += dump->routes.malformed;
     dump->routes.malformed = 0;
     if (r < 0)
         return r;
@@ -191,7 +191,7 @@ static int take_other(struct dump *dump, const struct nlmsghdr *message)
     int error;
 
     if (!is_answer || !is_end) {
-        dump->stats->malformed += message->nlmsg_type != NLMSG_NOOP;
+        dump->stats->left_out += message->nlmsg_type != NLMSG_NOOP;
         return 0;
     }
     error = netlink_end_error(message);
@@ -228,7 +228,7 @@ static int take_datagram(struct dump *dump, size_t len)
         ((struct nlmsghdr *)message)->nlmsg_type = NLMSG_NOOP;
     }
     if (walk.left > 0) {
-        dump->stats->malformed++;
+        dump->stats->left_out++;
         return give_up(dump, -EBADMSG);
     }
     dump->unread = all;
@@ -246,7 +246,7 @@ int dump_dispatch(struct dump *dump)
     r = netlink_receive(dump->sockets, dump->buffer, sizeof(dump->buffer), &len);
     if (r != RIPTIDE_E_AGAIN) {
         dump->n_fruitless = 0;
-        dump->stats->malformed += r == RIPTIDE_E_INVALID;
+        dump->stats->left_out += r == RIPTIDE_E_INVALID;
         if (is_asked && r < 0)
             return give_up(dump, r);
         r = is_asked && r == 0 ? take_datagram(dump, len) : 0;

@@ -122,7 +122,7 @@ void events_take(struct events *events, size_t len)
         events->n++;
         return;
     }
-    events->stats->malformed++;
+    events->stats->left_out++;
 }
 
 int events_dispatch(struct events *events)

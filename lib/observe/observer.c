@@ -207,10 +207,6 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
         sample_parse(sample, NLMSG_DATA(message), NLMSG_PAYLOAD(message, 0));
 
     stats->closed += is_closed;
-    if (verdict == SAMPLE_MALFORMED) {
-        stats->malformed++;
-        return false;
-    }
     if (verdict == SAMPLE_OK) {
         sample->closed = is_closed;
         sample->shown = seen_contains(&observer->seen, sample->cookie);
@@ -221,7 +217,6 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
         stats->left_out++;
         return false;
     }
-    stats->samples++;
     return true;
 }
 

@@ -96,10 +96,8 @@ static void print_stats(const struct riptide_observer *observer)
     struct riptide_observer_stats stats;
 
     riptide_observer_get_stats(observer, &stats, sizeof(stats));
-    printf("stats samples=%" PRIu64 " left_out=%" PRIu64 " malformed=%" PRIu64 " closed=%" PRIu64
-           " closed_lost=%" PRIu64 " error=%" PRId64 "\n",
-           stats.samples, stats.left_out, stats.malformed, stats.closed, stats.closed_lost,
-           -stats.events_error);
+    printf("stats left_out=%" PRIu64 " closed=%" PRIu64 " closed_lost=%" PRIu64 " error=%" PRId64 "\n",
+           stats.left_out, stats.closed, stats.closed_lost, -stats.events_error);
 }
 
 static void read_what_is_left(struct riptide_observer *observer)

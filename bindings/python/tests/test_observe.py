@@ -96,7 +96,7 @@ def test_one_buffer_at_a_time_in_a_loop_of_ones_own(busy: Network) -> None:
                     found.append(sample)
         assert peers(found) == ALL
         stats = observer.stats()
-        assert (stats.samples, stats.dumps, stats.events_error) == (3, 1, 0)
+        assert (stats.dumps, stats.events_error) == (1, 0)
 
 
 def heard(observer: riptide.Observer) -> list[riptide.Sample]:
