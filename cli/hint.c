@@ -72,8 +72,9 @@ static void print_added(const struct command_options *options, const json_t *ans
 
     if (!options->is_off)
         snprintf(window, sizeof(window), "at most %u", options->cwnd_max);
-    printf("%s: %s for %s, from the next round on\n", text_of(answer, "dst"), window,
-           text_span(span, real(answer, "for_ms") / 1e3));
+    printf("%s: %s for %s%s, from the next round on\n", text_of(answer, "dst"), window,
+           text_span(span, real(answer, "for_ms") / 1e3),
+           number(answer, "for_ms") == REQUEST_MAX_HINT_MS ? " (the longest)" : "");
     printf("  destinations known within: " FORMAT "; a restart %s it%s%s\n",
            number(answer, "destinations"), json_is_true(get(answer, "is_kept")) ? "keeps" : "ends",
            *reason ? ": " : "", reason);

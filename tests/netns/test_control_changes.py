@@ -68,7 +68,7 @@ def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
 
         wait_until(lambda: cwnds() == [True, True], "windows")
         assert hint(net, "203.0.113.0/24", "--off") == (
-            "203.0.113.0/24: no window for 366 d, from the next round on\n"
+            "203.0.113.0/24: no window for 366 d (the longest), from the next round on\n"
             "  destinations known within: 1; a restart ends it\n")
         wait_until(lambda: cwnds() == [False, True], "no window")
         why = "windows are off for 203.0.113.0/24"
