@@ -32,6 +32,7 @@ struct host {
     /* As riptided gives windows, or would: */
     char by[16], why[256]; /* the backend, and why `auto` chose it; empty: it did not */
     json_int_t cwnd_max;
+    bool keeps_idle_windows; /* then `auto` chooses the program alone, which misses nothing */
     /* The finding of the check that runs: */
     const char *kind;
     char what[TEXT_BYTES], remedy[TEXT_BYTES];
@@ -105,17 +106,10 @@ static bool try_start(struct host *host)
     return r == 0;
 }
 
-/* Then `auto` chooses the program alone, which misses nothing. */
-static bool keeps_idle_windows(void)
-{
-    return kernel_read_sysctl("tcp_slow_start_after_idle", 0) == 0;
-}
-
 /* Whether riptided can start, and by what it gives windows, or would. */
 static void check_start(struct host *host)
 {
     const json_t *apply = get(host->status, "apply");
-    const char *by = "routes";
 
     if (host->status) {
         snprintf(host->by, sizeof(host->by), "%s", text_of(apply, "by"));
@@ -124,19 +118,16 @@ static void check_start(struct host *host)
     } else if (!try_start(host)) {
         return;
     }
-    if (!strcmp(host->by, "program"))
-        by = keeps_idle_windows() ? "" : "the program";
-    else if (!strcmp(host->by, "both"))
-        by = "";
     if (!host->status && prctl(PR_CAPBSET_READ, CAP_NET_ADMIN) <= 0)
         found(host, problem, "give the container CAP_NET_ADMIN and CAP_BPF",
               "no process here can have CAP_NET_ADMIN: riptided cannot start");
     else if (!host->status && prctl(PR_CAPBSET_READ, NUMBER_OF_CAP_BPF) <= 0)
         found(host, advice, "give the container CAP_BPF",
               "no process here can have CAP_BPF: windows by routes alone");
-    else if (host->why[0] && *by)
+    else if (host->why[0] && strcmp(host->by, "both") != 0 &&
+             !(host->keeps_idle_windows && !strcmp(host->by, "program")))
         found(host, advice, "remove that cause, and restart riptided", "windows by %s alone: %s",
-              by, host->why);
+              host->by, host->why);
 }
 
 static void check_rules(struct host *host)
@@ -188,7 +179,8 @@ static void check_networkd(struct host *host)
 static void check_receiver(struct host *host)
 {
     const long begins = kernel_read_sysctl("tcp_rmem", 1) / 2 / MSS_BYTES;
-    const long needed = 2 * (long)host->cwnd_max * MSS_BYTES, most = kernel_read_sysctl("tcp_rmem", 2);
+    const long needed = 2 * (long)host->cwnd_max * MSS_BYTES;
+    const long most = kernel_read_sysctl("tcp_rmem", 2);
     char remedy[96];
 
     snprintf(remedy, sizeof(remedy), "sysctl -w net.ipv4.tcp_rmem=\"%ld %ld %ld\"",
@@ -202,7 +194,7 @@ static void check_receiver(struct host *host)
 
 static void check_idle(struct host *host)
 {
-    if (keeps_idle_windows())
+    if (host->keeps_idle_windows)
         found(host, advice, "sysctl -w net.ipv4.tcp_slow_start_after_idle=1, where paths change",
               "idle connections keep their window, however old");
     else if (!strcmp(host->by, "program") && !host->why[0])
@@ -234,16 +226,11 @@ static const struct {
 
 #define N_CHECKS (sizeof(checks) / sizeof(checks[0]))
 
-static void print(const struct host *host, const char *check)
-{
-    text_field(stdout, host->kind, "%s%s%s", check, host->what[0] ? ": " : "", host->what);
-    if (host->remedy[0])
-        text_field(stdout, "  do", "%s", host->remedy);
-}
-
 int doctor_run(const struct command_options *options)
 {
-    struct host host = { .control = options->control };
+    struct host host = { .control = options->control,
+                         .keeps_idle_windows =
+                             kernel_read_sysctl("tcp_slow_start_after_idle", 0) == 0 };
     unsigned int n_passed = 0, n_problems = 0;
     json_t *findings = json_array();
     struct riptide_error error;
@@ -260,8 +247,12 @@ int doctor_run(const struct command_options *options)
         json_array_append_new(findings, json_pack("{s:s, s:s, s:s, s:s}", "check", checks[i].name,
                                                   "kind", host.kind, "what", host.what, "do",
                                                   host.remedy));
-        if (!options->json && (options->verbose || host.kind != passed))
-            print(&host, checks[i].name);
+        if (options->json || (host.kind == passed && !options->verbose))
+            continue;
+        text_field(stdout, host.kind, "%s%s%s", checks[i].name, host.what[0] ? ": " : "",
+                   host.what);
+        if (host.remedy[0])
+            text_field(stdout, "  do", "%s", host.remedy);
     }
     json_decref(host.status);
     if (options->json)

@@ -62,7 +62,8 @@ static const struct {
     unsigned int of; /* commands with this bit; 0: all */
     struct option_row row;
 } options_of[] = {
-    { TOP, ROW("top", u32, top, "so many destinations at most, 0: all; --json has all (default 20)") },
+    { TOP,
+      ROW("top", u32, top, "so many destinations at most, 0: all; --json has all (default 20)") },
     { WATCH, ROW("watch", flag, watch, "again each second, until interrupted") },
     { HISTORY, ROW("history", flag, history, "each of the last 48 hours") },
     { VERBOSE, ROW("verbose", flag, verbose, "print the checks that passed as well; also -v") },

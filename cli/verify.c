@@ -126,8 +126,8 @@ static void put_reason(const struct probe *probe)
     }
     destination_find_start(&start, probe->answer, &probe->route);
     if (start.is_ours)
-        text_field(stdout, "why", "riptided gives %d: this command may be outside of the cgroup %s, "
-                   "or the congestion control or a program of others has set the window",
+        text_field(stdout, "why", "riptided gives %d: this command may be outside of the cgroup "
+                   "%s, or the congestion control or a program of others has set the window",
                    (int)start.window, text_of(program, "cgroup"));
     else
         text_field(stdout, "why", "%s", start.why);

@@ -75,7 +75,7 @@ def test_first_rule_that_would_change_the_hosts_routing_is_refused(net):
     assert done.returncode == 1 and is_by_main()
     said = "no longer uses 198.51.100.128/25 of main, which is inside a prefix of type local"
     logged = " ".join(done.stderr.replace("riptided: error: ", "").split())  # of more than 160 columns
-    assert kind == "advice" and f"windows by the program alone: no routes: our rules would be the first of this namespace, after which the kernel {said}" in what and said in logged
+    assert kind == "advice" and f"windows by program alone: no routes: our rules would be the first of this namespace, after which the kernel {said}" in what and said in logged
     # With any other rule routing has changed: ours changes no more.
     net.host.ip("rule", "add", "pref", "40000", "lookup", "main")
     assert not is_by_main() and doctor(net.host)["start"][0] == "passed"
