@@ -44,6 +44,8 @@ static void put_absence(const char *control, unsigned int n_rules)
         text_field(stdout, "why", "process %d%s manages this network namespace: an agent that "
                    "embeds the library, or a riptided with another --control", holder,
                    holder ? "" : " (this user cannot see it)");
+        text_field(stdout, "do", "if it is riptided, its socket is gone: systemctl restart "
+                   "riptided%s%s", at, name);
         return;
     }
     puts(n_rules > 0 ? "riptide: NOT RUNNING, but its windows are still in the kernel."

@@ -44,7 +44,9 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
                                "  do           systemctl start riptided; or, to remove them: riptide flush")
     net.host.run(RIPTIDE, "flush")
     agent = start_agent(net.host)
-    assert f"process {agent.pid} manages this network namespace" in " ".join(net.host.run(RIPTIDE, check=False).stdout.split())
+    said = " ".join(net.host.run(RIPTIDE, check=False).stdout.split())
+    assert f"process {agent.pid} manages this network namespace" in said
+    assert said.endswith(" do if it is riptided, its socket is gone: systemctl restart riptided")
 
 
 def test_status_counts_the_connections_of_the_last_minute(net, daemon):
