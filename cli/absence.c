@@ -49,7 +49,7 @@ static void put_absence(const char *control, unsigned int n_rules)
         return;
     }
     puts(n_rules > 0 ? "riptide: NOT RUNNING, but its windows are still in the kernel."
-                     : "riptide: NOT RUNNING. It has left nothing in the kernel.");
+                     : "riptide: NOT RUNNING. No connection gets a window of it.");
     text_field(stdout, "asked", "%s", control);
     if (n_rules > 0)
         text_field(stdout, "left", "%u rules, and the routes to which they lead: nobody maintains "

@@ -23,7 +23,7 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
     def left(found):
         return found["health"], found["rules_left"]
     nothing, _, do = fits(net.host.run(RIPTIDE, check=False), 3)
-    assert (nothing, do) == ("riptide: NOT RUNNING. It has left nothing in the kernel.", "  do           systemctl start riptided")
+    assert (nothing, do) == ("riptide: NOT RUNNING. No connection gets a window of it.", "  do           systemctl start riptided")
     assert left(riptide_json(net.host, "status", check=False)) == ("not running", 0)
     assert "  do           systemctl start riptided@site\n" in net.host.run(RIPTIDE, "--control", "site", check=False).stdout
     with Daemon.learned(net, {"203.0.113.1": 30}, *BY_ROUTES) as daemon:

@@ -13,7 +13,7 @@ hash -r
 
 # Is this host fit for it, and what would it do?
 says "riptided is not running" riptide doctor
-says "NOT RUNNING. It has left nothing in the kernel." riptide
+says "NOT RUNNING. No connection gets a window of it." riptide
 says "would set $PEER" riptided --dry-run --once
 
 # One site first.
@@ -35,7 +35,7 @@ says "0 problems" riptide doctor
 
 # A restart keeps what has been learned.
 stop
-says "NOT RUNNING. It has left nothing in the kernel." riptide status
+says "NOT RUNNING. No connection gets a window of it." riptide status
 start
 soon "1 with a window" riptide show
 
