@@ -120,10 +120,6 @@ static void put_reason(const struct probe *probe)
                    "segment then", probe->info.tcpi_total_retrans);
         return;
     }
-    if (!probe->answer) {
-        text_field(stdout, "why", "%s", probe->error.text);
-        return;
-    }
     destination_find_start(&start, probe->answer, &probe->route);
     if (start.is_ours)
         text_field(stdout, "why", "riptided gives %d: this command may be outside of the cgroup "
@@ -144,6 +140,8 @@ static int report(const struct probe *probe, const char *peer)
 
     printf("%s: %s port %u starts with %u segments\n", has_ours ? "applied" : "other", peer,
            probe->port, info->tcpi_snd_cwnd);
+    if (!probe->answer)
+        text_field(stdout, "daemon", "%s: nobody maintains windows", probe->error.text);
     if (!has_ours)
         put_reason(probe);
     if (fits > 0)
