@@ -137,8 +137,8 @@ static void check_rules(struct host *host)
 
     if (before[0] && strcmp(host->by, "program") != 0)
         found(host, is_taken ? advice : problem,
-              "ip rule del, if it is not needed; else apply = program",
-              "connections %suse our routes, as a rule of another program comes first: %s",
+              "apply = auto or program, which no rule concerns (ip rule lists them)",
+              "connections %suse our routes, as rules of others come first, from %s on",
               is_taken ? "that match it do not " : "do not ", before);
 }
 

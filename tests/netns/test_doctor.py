@@ -54,8 +54,8 @@ def test_rules_of_others(net):
     host = net.host
     assert doctor(host)["rules"][0] == "passed"
     host.ip("-6", "rule", "add", "fwmark", "7", "lookup", "100", "pref", "500")
-    kind, what, _ = doctor(host)["rules"]
-    assert kind == "advice" and "IPv6 priority 500 lookup 100" in what
+    kind, what, do = doctor(host)["rules"]
+    assert kind == "advice" and "IPv6 priority 500 lookup 100" in what and "del" not in do
     host.ip("-6", "rule", "del", "pref", "500")
     with Daemon.learned(net, "203.0.113.1", *BY_ROUTES):
         host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", "17")
