@@ -7,31 +7,23 @@
 
 #include "clock.h"
 
-/* `help`: of all that have the name; NULL after the first. */
-static void put(FILE *out, const char *type, const char *name, const char *labels, double value,
-                const char *help)
+#include <string.h>
+
+/* `help`: of all that have the name; NULL after the first. Totals are counters. */
+static void put(FILE *out, const char *name, const char *labels, double value, const char *help)
 {
     if (help)
-        fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+        fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
+                strstr(name, "_total") ? "counter" : "gauge");
     fprintf(out, "%s%s %.15g\n", name, labels, value);
-}
-
-static void count(FILE *out, const char *name, uint64_t value, const char *help)
-{
-    put(out, "counter", name, "", (double)value, help);
-}
-
-static void gauge(FILE *out, const char *name, double value, const char *help)
-{
-    put(out, "gauge", name, "", value, help);
 }
 
 static void put_change(FILE *out, const char *name, const struct riptide_change *change,
                        const char *help)
 {
-    put(out, "gauge", name, "{bound=\"estimate\"}", change->change, help);
-    put(out, "gauge", name, "{bound=\"low\"}", change->low, NULL);
-    put(out, "gauge", name, "{bound=\"high\"}", change->high, NULL);
+    put(out, name, "{bound=\"estimate\"}", change->change, help);
+    put(out, name, "{bound=\"low\"}", change->low, NULL);
+    put(out, name, "{bound=\"high\"}", change->high, NULL);
 }
 
 static void put_backends(FILE *out, const struct riptide_applier_config *config,
@@ -44,24 +36,22 @@ static void put_backends(FILE *out, const struct riptide_applier_config *config,
     snprintf(labels, sizeof(labels), "{asked=\"%s\",by=\"%s\"}",
              riptide_name(RIPTIDE_NAMES_BACKEND, config->backend),
              riptide_name(RIPTIDE_NAMES_BACKEND, applier->backend));
-    put(out, "gauge", "riptide_apply_info", labels, 1, "The way by which windows are given.");
-    put(out, "gauge", "riptide_rules_in_place", "{family=\"ipv4\"}",
-        !is_dry && !applier->rules_reason[0],
+    put(out, "riptide_apply_info", labels, 1, "The way by which windows are given.");
+    put(out, "riptide_rules_in_place", "{family=\"ipv4\"}", !is_dry && !applier->rules_reason[0],
         "Whether our rules are in place, so that TCP uses our routes.");
-    put(out, "gauge", "riptide_rules_in_place", "{family=\"ipv6\"}",
-        !is_dry && !applier->rules_reason[1], NULL);
-    gauge(out, "riptide_program_in_place", !is_dry && has_program,
-          "Whether the program gives windows.");
-    put(out, "gauge", "riptide_routes", "{state=\"applied\"}", (double)applier->routes,
-        "Destinations by the state of their route.");
-    put(out, "gauge", "riptide_routes", "{state=\"left_alone\"}", (double)applier->left_alone,
+    put(out, "riptide_rules_in_place", "{family=\"ipv6\"}", !is_dry && !applier->rules_reason[1],
         NULL);
-    gauge(out, "riptide_routes_not_taken", (double)applier->routes_not_taken,
-          "Of those applied, routes that TCP does not use, as another rule comes first.");
-    count(out, "riptide_route_write_failures_total", applier->failed,
-          "Route messages that the kernel refused.");
-    count(out, "riptide_notification_overruns_total", applier->overruns,
-          "Times that notifications of the kernel were lost.");
+    put(out, "riptide_program_in_place", "", !is_dry && has_program,
+        "Whether the program gives windows.");
+    put(out, "riptide_routes", "{state=\"applied\"}", (double)applier->routes,
+        "Destinations by the state of their route.");
+    put(out, "riptide_routes", "{state=\"left_alone\"}", (double)applier->left_alone, NULL);
+    put(out, "riptide_routes_not_taken", "", (double)applier->routes_not_taken,
+        "Of those applied, routes that TCP does not use, as another rule comes first.");
+    put(out, "riptide_route_write_failures_total", "", (double)applier->failed,
+        "Route messages that the kernel refused.");
+    put(out, "riptide_notification_overruns_total", "", (double)applier->overruns,
+        "Times that notifications of the kernel were lost.");
 }
 
 static void put_windows(FILE *out, struct daemon *daemon)
@@ -71,33 +61,30 @@ static void put_windows(FILE *out, struct daemon *daemon)
     const struct opened_counts opened = health_count_opened(daemon);
     const bool holds_out = stats->applier->backend != RIPTIDE_ROUTES;
 
-    put(out, "counter", "riptide_connections_total", "{opened=\"with_window\"}",
-        (double)opened.with_window,
+    put(out, "riptide_connections_total", "{opened=\"with_window\"}", (double)opened.with_window,
         "Connections by the window with which they opened; by routes alone, as they closed.");
-    put(out, "counter", "riptide_connections_total", "{opened=\"held_out\"}",
-        (double)opened.held_out, NULL);
-    put(out, "counter", "riptide_connections_total", "{opened=\"without\"}",
-        (double)opened.without, NULL);
-    gauge(out, "riptide_in_force_ratio", (double)stats->applier->in_force_permille / 1e3,
-          "The share of the last minute in which windows were in force.");
-    gauge(out, "riptide_paused", stats->is_paused, "Whether an operator paused windows.");
-    gauge(out, "riptide_suspended", stats->suspended_until_ns > 0,
-          "Whether no windows are given for a while, because they did harm.");
-    count(out, "riptide_suspensions_total", daemon->health.suspensions,
-          "Times that windows were suspended.");
-    gauge(out, "riptide_hints", (double)hints_count(daemon),
-          "Hints in force, sections for prefixes included.");
-    gauge(out, "riptide_holdout_ratio",
-          holds_out ? daemon->settings->applier.holdout_percent / 1e2 : 0,
-          "The share of connections to hold out until the first verdict.");
-    gauge(out, "riptide_destinations", (double)estimator->destinations,
-          "Destinations with a window.");
-    gauge(out, "riptide_destinations_limit", daemon->settings->estimator.max_destinations,
-          "How many destinations there can be.");
-    gauge(out, "riptide_destinations_full", estimator->is_full,
-          "Whether new destinations find no free place.");
-    count(out, "riptide_overflow_total", estimator->overflow,
-          "Connections read that max-destinations refused.");
+    put(out, "riptide_connections_total", "{opened=\"held_out\"}", (double)opened.held_out, NULL);
+    put(out, "riptide_connections_total", "{opened=\"without\"}", (double)opened.without, NULL);
+    put(out, "riptide_in_force_ratio", "", (double)stats->applier->in_force_permille / 1e3,
+        "The share of the last minute in which windows were in force.");
+    put(out, "riptide_paused", "", stats->is_paused, "Whether an operator paused windows.");
+    put(out, "riptide_suspended", "", stats->suspended_until_ns > 0,
+        "Whether no windows are given for a while, because they did harm.");
+    put(out, "riptide_suspensions_total", "", (double)daemon->health.suspensions,
+        "Times that windows were suspended.");
+    put(out, "riptide_hints", "", (double)hints_count(daemon),
+        "Hints in force, sections for prefixes included.");
+    put(out, "riptide_holdout_ratio", "",
+        holds_out ? daemon->settings->applier.holdout_percent / 1e2 : 0,
+        "The share of connections to hold out until the first verdict.");
+    put(out, "riptide_destinations", "", (double)estimator->destinations,
+        "Destinations with a window.");
+    put(out, "riptide_destinations_limit", "", daemon->settings->estimator.max_destinations,
+        "How many destinations there can be.");
+    put(out, "riptide_destinations_full", "", estimator->is_full,
+        "Whether new destinations find no free place.");
+    put(out, "riptide_overflow_total", "", (double)estimator->overflow,
+        "Connections read that max-destinations refused.");
 }
 
 void metrics_print(FILE *out, const void *from)
@@ -109,25 +96,26 @@ void metrics_print(FILE *out, const void *from)
     char labels[64];
 
     snprintf(labels, sizeof(labels), "{version=\"%s\"}", riptide_version());
-    put(out, "gauge", "riptide_build_info", labels, 1, "The version that runs.");
+    put(out, "riptide_build_info", labels, 1, "The version that runs.");
     put_backends(out, &daemon->settings->applier, stats->applier);
     put_windows(out, daemon);
     if (riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0) {
-        put(out, "gauge", "riptide_effect_connections", "{arm=\"window\"}",
-            (double)verdict.connections, "Connections that the verdict compares, by arm.");
-        put(out, "gauge", "riptide_effect_connections", "{arm=\"holdout\"}",
-            (double)verdict.held_out, NULL);
+        put(out, "riptide_effect_connections", "{arm=\"window\"}", (double)verdict.connections,
+            "Connections that the verdict compares, by arm.");
+        put(out, "riptide_effect_connections", "{arm=\"holdout\"}", (double)verdict.held_out, NULL);
         put_change(out, "riptide_effect_time_ratio", &verdict.time,
                    "Change of time by windows, as a share of the time without; below 0: less.");
         put_change(out, "riptide_effect_retransmitted_ratio", &verdict.retransmitted,
                    "Share of segments retransmitted with windows, minus that without.");
     }
-    count(out, "riptide_dumps_total", observer->dumps, "Rounds whose dump was completed.");
-    count(out, "riptide_dump_failures_total", observer->failures, "Dumps that were given up.");
-    count(out, "riptide_closed_sockets_lost_total", observer->closed_lost,
-          "Destroy events that came faster than they were read.");
-    gauge(out, "riptide_interval_seconds", (double)daemon->health.tick.interval_ns / 1e9,
-          "Time between two rounds.");
-    put(out, "counter", "riptide_cpu_seconds_total", "", (double)clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9,
+    put(out, "riptide_dumps_total", "", (double)observer->dumps,
+        "Rounds whose dump was completed.");
+    put(out, "riptide_dump_failures_total", "", (double)observer->failures,
+        "Dumps that were given up.");
+    put(out, "riptide_closed_sockets_lost_total", "", (double)observer->closed_lost,
+        "Destroy events that came faster than they were read.");
+    put(out, "riptide_interval_seconds", "", (double)daemon->health.tick.interval_ns / 1e9,
+        "Time between two rounds.");
+    put(out, "riptide_cpu_seconds_total", "", (double)clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9,
         "Processor time of the process.");
 }
