@@ -35,7 +35,7 @@ def parse(arguments):
                         " regular expression for scenes of some; of cdn: one for arms beside none and 100")
     parser.add_argument("--arms", type=lambda text: text.split(","), metavar="NAME,NAME", help="only these (duel)")
     parser.add_argument("--repetitions", type=int, metavar="N", help="of each cell (duel)")
-    parser.add_argument("--learn", type=int, metavar="SECONDS", help="with openings that do not count (duel)")
+    parser.add_argument("--learn", type=int, metavar="SECONDS", help="with openings that do not count (duel, pacing)")
     parser.add_argument("--out", type=Path, help="folder of the results, else lab/out/NAME")
     return parser.parse_args(arguments)
 
