@@ -77,8 +77,8 @@ int listener_open(const char *path, struct riptide_error *error)
 
     if (strlen(path) >= sizeof(address.sun_path))
         return fail(error, path, ENAMETOOLONG);
-    strcpy(address.sun_path, path);
-    strcpy(directory, path);
+    memcpy(address.sun_path, path, strlen(path));
+    memcpy(directory, address.sun_path, sizeof(directory));
     remove_stale(&address);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)

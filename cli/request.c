@@ -29,34 +29,33 @@ static const struct verb *find_verb(const char *name)
     return NULL;
 }
 
-/* `error` has a line where the result is NULL, but for lack of memory. */
-static json_t *run(struct daemon *daemon, json_t *document, bool may_change,
-                   struct riptide_error *error)
+/* NULL: `error` has a line. */
+static const struct verb *parse(struct request *request, json_t *document, bool may_change,
+                                struct riptide_error *error)
 {
-    struct request request = { .verb = "" };
     const char *dst = NULL;
     const struct verb *verb;
     json_error_t reason;
 
     if (json_unpack_ex(document, &reason, JSON_STRICT, "{s:s, s?s, s?s, s?I, s?I, s?b, s?I}",
-                       "request", &request.verb, "dst", &dst, "prefix", &dst, "from",
-                       &request.from, "cwnd_max", &request.cwnd_max, "off", &request.off, "for_ms",
-                       &request.for_ms) < 0) {
+                       "request", &request->verb, "dst", &dst, "prefix", &dst, "from",
+                       &request->from, "cwnd_max", &request->cwnd_max, "off", &request->off,
+                       "for_ms", &request->for_ms) < 0) {
         snprintf(error->text, sizeof(error->text), "wrong member: %s", reason.text);
         return NULL;
     }
-    verb = find_verb(request.verb);
+    verb = find_verb(request->verb);
     if (!verb)
-        snprintf(error->text, sizeof(error->text), "%s: unknown request", request.verb);
+        snprintf(error->text, sizeof(error->text), "%s: unknown request", request->verb);
     else if (verb->changes && !may_change)
         snprintf(error->text, sizeof(error->text),
                  "only root and the group of --control-group may ask for that");
     else if (verb->needs_dst && !dst)
-        snprintf(error->text, sizeof(error->text), "%s: dst is missing", request.verb);
-    else if (dst && riptide_prefix_parse(&request.dst, dst) < 0)
+        snprintf(error->text, sizeof(error->text), "%s: dst is missing", request->verb);
+    else if (dst && riptide_prefix_parse(&request->dst, dst) < 0)
         snprintf(error->text, sizeof(error->text), "%s: not a prefix", dst);
     else
-        return verb->answer(daemon, &request, error);
+        return verb;
     return NULL;
 }
 
@@ -86,13 +85,17 @@ char *request_refuse(const char *reason, size_t *np)
 char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change, size_t *np)
 {
     struct riptide_error error = { .text = "" };
+    struct request request = { .verb = "" };
+    const struct verb *verb = NULL;
     json_error_t reason;
     json_t *document = json_loadb(line, n, JSON_REJECT_DUPLICATES, &reason), *answer = NULL;
 
     if (document)
-        answer = run(daemon, document, may_change, &error);
+        verb = parse(&request, document, may_change, &error);
     else
         snprintf(error.text, sizeof(error.text), "not JSON: %s", reason.text);
+    if (verb)
+        answer = verb->answer(daemon, &request, &error);
     json_decref(document);
     if (answer && json_object_set_new(answer, "ok", json_true()) == 0)
         return to_line(answer, np);
