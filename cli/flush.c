@@ -46,7 +46,8 @@ int flush_run(const struct command_options *options)
     if (!kernel_find_holder(&holder))
         return EXIT_SUCCESS;
     if (pause_holder(options->control, holder, &error) == 0) {
-        puts("paused: riptided gives no window until `riptide resume`");
+        puts("paused: riptided gives no window until `riptide resume`\n"
+             "  what it restored before that is counted again");
         return EXIT_SUCCESS;
     }
     command_say(options, EXIT_FAILURE, "process %d%s manages this network namespace, and may "
