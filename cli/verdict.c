@@ -8,6 +8,8 @@
 
 static void put_word(const json_t *answer)
 {
+    const double time = real(get(answer, "time"), "change");
+    const double retransmitted = real(get(answer, "retransmitted"), "change");
     const char *word = text_of(answer, "verdict");
 
     if (!strcmp(word, "helps"))
@@ -15,7 +17,9 @@ static void put_word(const json_t *answer)
     else if (!strcmp(word, "harms"))
         puts("Windows harm.");
     else if (!strcmp(word, "mixed"))
-        puts("Windows help one figure and harm the other: see the signs.");
+        printf("Windows %s time (%+.0f %%) and retransmit %s (%+.1f points).\n",
+               time < 0 ? "save" : "take", 100 * time, retransmitted < 0 ? "less" : "more",
+               100 * retransmitted);
     else if (!strcmp(word, "none"))
         puts("No difference is shown.");
     else
