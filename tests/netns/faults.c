@@ -344,7 +344,7 @@ static void check_state(void)
     char *text = NULL;
     size_t size = 0;
     ssize_t n = file ? getdelim(&text, &size, '\0', file) : 0;
-    char pattern[sizeof(state_path) + 1];
+    char pattern[sizeof(state_path) + 4];
 
     riptide_estimator_config_init(&config, sizeof(config));
     config.policy = riptide_policy_find("paper");
@@ -358,6 +358,9 @@ static void check_state(void)
     free(text);
     if (file)
         fclose(file);
+    /* A start that could not load all of it has kept it so. */
+    snprintf(pattern, sizeof(pattern), "%s.old", state_path);
+    unlink(pattern);
     snprintf(pattern, sizeof(pattern), "%s*", state_path);
     if (glob(pattern, 0, NULL, &found) != 0 || found.gl_pathc != 1)
         is_right = complain("a file is left beside the state", "");
