@@ -162,28 +162,27 @@ static int parse_list(void *target, const char *text, size_t bytes,
     int r = copy ? -EINVAL : -ENOMEM;
     uint64_t item[4]; /* of any list */
     struct prefix_list list;
+    void *items;
     size_t n;
 
     memcpy(&list, target, sizeof(list));
+    items = list.items;
     n = list.n;
     while ((word = strsep(&rest, " \t,"))) {
-        void *items;
-
         if (!*word)
             continue;
         r = parse_item(item, word);
         if (r < 0)
             break;
-        items = reallocarray(list.items, n + 1, bytes);
-        r = items ? 0 : -ENOMEM;
+        list.items = reallocarray(items, n + 1, bytes);
+        r = list.items ? 0 : -ENOMEM;
         if (r < 0)
             break;
+        items = list.items;
         memcpy((char *)items + n++ * bytes, item, bytes);
-        list.items = items;
     }
     free(copy);
-    if (r == 0)
-        list.n = n;
+    list = (struct prefix_list){ .items = items, .n = r == 0 ? n : list.n };
     memcpy(target, &list, sizeof(list)); /* items after the end do not count */
     return r;
 }
