@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The latest changes of each destination, of which a busy one has no more than its share. */
+#include "daemon.h"
+#include "unit.h"
+
+#include <sys/socket.h>
+
+static struct daemon host;
+
+static void note(uint8_t dst, uint32_t initcwnd)
+{
+    const struct riptide_route route = {
+        .dst = { AF_INET, 32, { 10, 0, 0, dst } },
+        .backend = RIPTIDE_ROUTES,
+        .initcwnd = initcwnd,
+    };
+
+    changes_note(&host, &route);
+}
+
+/* Newest first; 0 ends the list. */
+static void assert_changes(uint8_t dst, const json_int_t expected[])
+{
+    const struct riptide_prefix prefix = { AF_INET, 32, { 10, 0, 0, dst } };
+    json_t *changes = changes_json(&host, &prefix), *change;
+    size_t i;
+
+    json_array_foreach(changes, i, change)
+        assert_int_equal(json_integer_value(json_object_get(change, "initcwnd")), expected[i]);
+    assert_int_equal(expected[i], 0);
+    json_decref(changes);
+}
+
+TEST(a_busy_destination_pushes_out_its_own_alone)
+{
+    note(1, 20);
+    note(1, 30);
+    note(1, 30); /* nothing new */
+    for (uint32_t n = 1; n <= 1000; n++)
+        note(2, n);
+    assert_changes(1, (json_int_t[]){ 30, 20, 0 });
+    assert_changes(2, (json_int_t[]){ 1000, 999, 998, 997, 0 });
+    assert_changes(3, (json_int_t[]){ 0 });
+    /* Of all, the oldest one gives way. */
+    for (int dst = 3; dst < 3 + CHANGES - 5; dst++)
+        note((uint8_t)dst, 10);
+    assert_changes(1, (json_int_t[]){ 30, 0 });
+}
