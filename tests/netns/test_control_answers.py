@@ -105,7 +105,7 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
     net.host.ip("route", "add", "2001:db8::/64", "via", "fd00::1")
     for dst in ("203.0.113.1", "2001:db8::1"):
         net.learned(dst, 30)
-    with daemon(apply):
+    with daemon(apply, "--policy", "careful"):  # which reads events of closed connections
         wait_until(lambda: status()["routes"] == 2, "two routes")
         assert (status()["health"], status()["not_taken"]) == ("ok", 0)
         add_wg_quick(net.host)
