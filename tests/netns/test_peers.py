@@ -6,7 +6,7 @@ import struct
 import sys
 
 import pytest
-from netns import (RIPTIDE, RIPTIDED, Daemon, checksum, observe, rules, wait_until,
+from netns import (RIPTIDED, Daemon, checksum, observe, rules, wait_until,
                    wait_window, windows)
 from programs import Driver
 
