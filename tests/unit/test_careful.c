@@ -279,19 +279,6 @@ TEST(flights_from_before_a_change_do_not_count)
     assert_int_equal(pass(estimator), 72);
 }
 
-/* Its flight was under way in the tick that raised the window. */
-TEST(open_connection_of_the_former_window_does_not_fit_the_next)
-{
-    ESTIMATOR *estimator = begun(false);
-    struct riptide_sample earlier = opened(48, 48, 0);
-
-    assert_int_equal(flights(estimator, "...."), 48);
-    earlier.busy_time_us = 1000000 + RTT_US / 2;
-    assert_int_equal(tick(estimator, earlier), 48);
-    assert_int_equal(flights(estimator, "..."), 48);
-    assert_int_equal(flights(estimator, "."), 96);
-}
-
 TEST(open_connection_counts_once_when_its_flight_is_over)
 {
     ESTIMATOR *estimator = begun(false);
