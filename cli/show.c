@@ -62,27 +62,6 @@ static int compare(const void *left, const void *right)
     return strcmp(a->dst, b->dst);
 }
 
-static int compare_windows(const void *left, const void *right)
-{
-    const struct row *a = left, *b = right;
-
-    return a->window < b->window ? -1 : a->window > b->window;
-}
-
-/* Sorts the rows by window. */
-static void print_totals(struct row *rows, size_t n)
-{
-    size_t first = 0;
-
-    qsort(rows, n, sizeof(*rows), compare_windows);
-    while (first < n && rows[first].window == 0)
-        first++;
-    printf("%zu with a window", n - first);
-    if (first < n)
-        printf(", median %" JSON_INTEGER_FORMAT, rows[first + (n - first - 1) / 2].window);
-    printf("; %zu without\n", first);
-}
-
 static void print_row(const struct row *row)
 {
     const double rtt_ms = (double)row->min_rtt_us / 1e3;
@@ -99,14 +78,18 @@ static void print_row(const struct row *row)
 static void print_table(struct row *rows, size_t n, size_t top)
 {
     const size_t n_shown = top > 0 && top < n ? top : n;
+    size_t n_with_window = 0;
 
     qsort(rows, n, sizeof(*rows), compare);
     printf("%-39s WINDOW RTT/ms CONNS SAVED BY\n", "DESTINATION");
-    for (size_t i = 0; i < n_shown; i++)
-        print_row(&rows[i]);
+    for (size_t i = 0; i < n; i++) {
+        n_with_window += rows[i].window > 0;
+        if (i < n_shown)
+            print_row(&rows[i]);
+    }
     if (n_shown < n)
         printf("... %zu more (--top 0), sorted by SAVED\n", n - n_shown);
-    print_totals(rows, n);
+    printf("%zu with a window; %zu without\n", n_with_window, n - n_with_window);
 }
 
 static int print_list(const json_t *list, const struct command_options *options)

@@ -24,7 +24,7 @@ def test_list_has_those_first_that_save_most_and_totals(net):
         rows, total = table(net.host)
         assert [row[0] for row in rows] == [V6, "198.51.100.1", V4]
         assert {row[0]: int(row[1]) for row in rows} == found and {row[5] for row in rows} == {"route"}
-        assert total == f"3 with a window, median {sorted(found.values())[1]}; 0 without"
+        assert total == "3 with a window; 0 without"
         (first, more), _ = table(net.host, "--top", "1")
         assert first[0] == V6 and more[:3] == ["...", "2", "more"]
         document = riptide_json(net.host, "show", "203.0.113.0/24")
