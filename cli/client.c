@@ -86,9 +86,9 @@ int client_ask(const char *control, json_t *request, json_t **answerp, int *pidp
     *answerp = NULL;
     error->text[0] = '\0';
     /* A daemon that turns us away has said why before it closed. */
-    if (r == 0 && dprintf(fileno(stream), "%s\n", line) < 0 && errno != EPIPE)
+    if (stream && dprintf(fileno(stream), "%s\n", line) < 0 && errno != EPIPE)
         r = -errno;
-    if (r == 0)
+    if (stream && r == 0)
         r = read_answer(stream, answerp, error);
     if (stream)
         fclose(stream);

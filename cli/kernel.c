@@ -178,8 +178,9 @@ long kernel_read_sysctl(const char *name, int n)
 
     snprintf(path, sizeof(path), "/proc/sys/net/ipv4/%s", name);
     file = fopen(path, "re");
-    while (file && n-- >= 0) {
-        if (fscanf(file, "%ld", &value) != 1)
+    for (int i = 0, found = 1; file && found == 1 && i <= n; i++) {
+        found = fscanf(file, "%ld", &value);
+        if (found != 1)
             value = -1;
     }
     if (file)

@@ -61,6 +61,8 @@ static void remove_stale(const struct sockaddr_un *address)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct stat stat;
 
+    if (fd < 0)
+        return;
     /* Any other file refuses a connection as well. */
     if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
         errno == ECONNREFUSED && lstat(address->sun_path, &stat) == 0 && S_ISSOCK(stat.st_mode))

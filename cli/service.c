@@ -25,11 +25,12 @@ static bool notify(const char *text)
     if (name[0] == '@')
         manager.sun_path[0] = '\0';
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
     is_sent = sendto(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL,
                      (const struct sockaddr *)&manager,
                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) >= 0;
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return is_sent;
 }
 

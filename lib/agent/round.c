@@ -69,6 +69,7 @@ static int hand_over(struct riptide_agent *agent)
         struct riptide_wanted wanted;
 
         if (!agent->in_hand && riptide_estimator_pop(agent->estimator, &agent->in_hand) != 0) {
+            agent->in_hand = NULL;
             agent->phase = PHASE_APPLYING;
             break;
         }

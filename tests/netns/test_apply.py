@@ -268,3 +268,13 @@ def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, ba
         with Daemon(near, *options, "--holdout-percent", 0, has_rules=backend == "both"):
             wait_until(lambda: not status()["apply"]["suspended_s"], "windows")
             wait_until(lambda: window_behind_a_transfer() > 24, "a larger window")
+
+
+def test_round_hands_over_what_has_changed(net, cgroup):
+    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--log-level", "debug", has_rules=False) as daemon:
+        net.learned("203.0.113.1", 20)
+        wait_until(lambda: " by the program\n" in daemon.said(), "a window")
+        wait_rounds(4)  # its samples, too, may change
+        before = daemon.said().count(" by the program\n")
+        wait_rounds(4)
+        assert daemon.said().count(" by the program\n") == before
