@@ -128,8 +128,8 @@ RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, bool is
 /* The bytes and a terminating zero, which the caller frees. Returns the number of an error. */
 static int read_file(const char *path, char **textp, size_t *np)
 {
-    /* O_NONBLOCK: a FIFO in its place must not block the start. */
-    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    /* A FIFO in its place must not block the start, and a link would be replaced by a save. */
+    CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     struct stat stat;
     size_t n = 0;
     ssize_t got = 1;
@@ -177,7 +177,7 @@ bool state_load(struct riptide_agent *agent)
     r = read_file(agent->state, &text, &n);
     if (r > 0) {
         error_set(&agent->state_said, "%s: %s; starting empty", agent->state,
-                  r == EINVAL ? "is no regular file" : strerror(r));
+                  r == EINVAL || r == ELOOP ? "is no regular file" : strerror(r));
         return r != ENOENT;
     }
     r = riptide_estimator_load(agent->estimator, clocks.now_ns, clocks.realtime_ns, text, n,
