@@ -103,10 +103,9 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
     """wg-quick's is before ours, and takes the routes of main that are longer than its default one."""
     net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1")
     net.host.ip("route", "add", "2001:db8::/64", "via", "fd00::1")
-    for dst in ("203.0.113.1", "2001:db8::1"):
-        net.learned(dst, 30)
     with daemon(apply, "--policy", "careful"):  # which reads events of closed connections
-        wait_until(lambda: status()["routes"] == 2, "two routes")
+        with net.learned("203.0.113.1", 30).busy(), net.learned("2001:db8::1", 30).busy():
+            wait_until(lambda: status()["routes"] == 2, "two routes")
         assert (status()["health"], status()["not_taken"]) == ("ok", 0)
         add_wg_quick(net.host)
         found = wait_until(lambda: (found := status())["not_taken"] == 2 and found, "routes that are not taken")

@@ -62,7 +62,8 @@ def test_a_path_counts_in_both_arms_or_in_none(cgroup):
             return figures_of(near.run(RIPTIDE, "metrics").stdout)[f"riptide_connections_total{{opened={arm}}}"]
         wait_until(lambda: min(opened("with_window"), opened("held_out")) > 60, "connections of both arms")
         effect = status()["apply"]["effect"]
-        assert effect["connections"] == effect["held_out"] == 0
+        # But those that close before another has shown the path's smallest round trip time.
+        assert effect["connections"] + effect["held_out"] < 5
 
 
 @pytest.mark.parametrize("apply, percent", [("program", 5), ("auto", 5), ("both", 5), ("routes", 0)])
