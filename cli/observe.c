@@ -129,16 +129,16 @@ static void print_row(const struct sum *sum)
 
 static void print_table(const struct sums *sums, uint32_t top)
 {
-    const size_t n = top > 0 && top < sums->n ? top : sums->n;
     uint64_t n_connections = 0;
 
-    for (size_t i = 0; i < sums->n; i++)
-        n_connections += sums->rows[i]->connections;
     printf("%-39s CONNS CWND   MAX RTT/ms  RETR ACKED/MB\n", "DESTINATION");
-    for (size_t i = 0; i < n; i++)
-        print_row(sums->rows[i]);
-    if (n < sums->n)
-        printf("... %zu more (--top 0), sorted by ACKED\n", sums->n - n);
+    for (size_t i = 0; i < sums->n; i++) {
+        n_connections += sums->rows[i]->connections;
+        if (top == 0 || i < top)
+            print_row(sums->rows[i]);
+    }
+    if (top > 0 && top < sums->n)
+        printf("... %zu more (--top 0), sorted by ACKED\n", sums->n - top);
     printf("%zu destinations, %" PRIu64 " connections open now\n", sums->n, n_connections);
 }
 
