@@ -71,11 +71,13 @@ static int start(struct container *container, int home_fd, int epoll_fd, const c
     enter(home_fd);
     if (r == 0)
         r = riptide_agent_start(container->agent, &error);
-    if (r < 0)
+    if (r < 0) {
         printf("%s: %s\n", container->path, error.text);
-    else
-        epoll_ctl(epoll_fd, EPOLL_CTL_ADD, riptide_agent_get_fd(container->agent), &event);
-    return r;
+        container->agent = riptide_agent_free(container->agent);
+        return r;
+    }
+    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, riptide_agent_get_fd(container->agent), &event);
+    return 0;
 }
 
 /* Closing the agent's fd takes it out of the loop. */
