@@ -13,8 +13,8 @@
 int file_load(const char *path, char **textp, struct riptide_error *error);
 
 /*
- * Writes PATH.tmp and renames it. Errors, each with a line: -EINVAL (what is there is no regular
- * file: it stays), those of open(2), write(2) and rename(2).
+ * Writes PATH.tmp and renames it. Errors, each with a line: -EINVAL (a directory, a link or a device
+ * has that path, and stays), those of open(2), write(2) and rename(2).
  */
 int file_replace(const char *path, unsigned int mode, void (*print)(FILE *out, const void *from),
                  const void *from, struct riptide_error *error);

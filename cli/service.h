@@ -10,7 +10,7 @@
 
 struct service {
     uint64_t watchdog_ns;  /* half of the manager's timeout; 0: no watchdog */
-    uint64_t told_ns;      /* CLOCK_MONOTONIC: when it last heard of us */
+    uint64_t told_ns;      /* CLOCK_MONOTONIC: of the last notification to the manager */
     uint64_t last_tick_ns; /* CLOCK_MONOTONIC */
     uint64_t interval_ns;  /* from that round to the next */
     bool is_ready;         /* and the manager was notified */

@@ -100,7 +100,6 @@ void settings_link(struct settings *settings)
     if (settings->applier.backend == RIPTIDE_ROUTES &&
         settings->applier.holdout_percent == HOLDOUT_PERCENT)
         settings->applier.holdout_percent = 0;
-    settings->applier.max_windows = settings->estimator.max_destinations;
 }
 
 void settings_deinit(struct settings *settings)

@@ -43,7 +43,10 @@ void settings_init(struct settings *settings);
 
 void settings_deinit(struct settings *settings);
 
-/* Updates the library's pointers after lists have grown or the struct has moved. */
+/*
+ * Updates the library's pointers after lists have grown or the struct has moved. By routes alone
+ * the default share held out is 0.
+ */
 void settings_link(struct settings *settings);
 
 /* Puts the key in place of the library's field: "estimator.cwnd_min: ..." becomes "cwnd-min: ...". */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* riptide show: the windows of riptided, those first that save most. Of one: destination.c. */
+/* riptide show: the windows of riptided, those first that save most. Of one: derivation.c. */
 #include "commands.h"
-#include "destination.h"
+#include "derivation.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -134,7 +134,7 @@ int show_run(const struct command_options *options)
         /* Whether the operand is in one destination, or is one. */
         if (riptide_prefix_parse(&destination, text_of(answer, "destination")) == 0 &&
             destination.len <= within.len)
-            return destination_print(options, &within, answer);
+            return derivation_print(options, &within, answer);
         json_decref(answer);
     }
     if (status == EXIT_SUCCESS)

@@ -58,11 +58,11 @@ static void put_working(const json_t *status)
         puts("riptide: working. No connection has opened in the last minute.");
 }
 
-/* What riptided calls its health: "dry run" is told from its status, and suspended has a time. */
-static const struct health {
+/* Each word for the health in riptided's answer, with the first line and the remedy for it. */
+static const struct headline {
     const char *word, *line, *remedy; /* NULL: of put_working; nothing to do */
     bool is_trouble;                  /* windows should be given, and are not, or not all */
-} healths[] = {
+} headlines[] = {
     { "ok", NULL, NULL, false },
     { "starting", "starting. No round is complete yet.", NULL, false },
     { "paused", "PAUSED. New connections start without windows.", "riptide resume", false },
@@ -75,13 +75,13 @@ static const struct health {
     { "failing", "FAILING. The open connections cannot be read.", "riptide doctor", true },
 };
 
-static const struct health *find_health(const json_t *status)
+static const struct headline *find_headline(const json_t *status)
 {
-    size_t i = sizeof(healths) / sizeof(healths[0]) - 1;
+    size_t i = sizeof(headlines) / sizeof(headlines[0]) - 1;
 
-    while (i > 0 && strcmp(text_of(status, "health"), healths[i].word) != 0)
+    while (i > 0 && strcmp(text_of(status, "health"), headlines[i].word) != 0)
         i--;
-    return &healths[i];
+    return &headlines[i];
 }
 
 /* If it is not older than an hour, and says more than the reason does. */
@@ -168,7 +168,7 @@ static void print_hours(const struct command_options *options, const json_t *ans
 
 int status_run(const struct command_options *options)
 {
-    const struct health *health;
+    const struct headline *headline;
     struct riptide_error error;
     char span[TEXT_SPAN_BYTES];
     json_t *status;
@@ -182,23 +182,23 @@ int status_run(const struct command_options *options)
         return absence_report(options, r, pid, error.text);
     if (r < 0)
         return command_fail(options, &error, r);
-    health = find_health(status);
+    headline = find_headline(status);
     if (options->json) {
         r = command_print_json(options, status);
-        return r == EXIT_SUCCESS && health->is_trouble ? EXIT_TROUBLE : r;
+        return r == EXIT_SUCCESS && headline->is_trouble ? EXIT_TROUBLE : r;
     }
-    if (health->line)
-        printf("riptide: %s\n", health->line);
+    if (headline->line)
+        printf("riptide: %s\n", headline->line);
     else
         put_working(status);
     if (text_of(status, "reason")[0])
         field("why", "%s", text_of(status, "reason"));
     if (real(get(status, "apply"), "suspended_s") > 0)
         field("again", "in %s", text_span(span, real(get(status, "apply"), "suspended_s")));
-    if (health->remedy)
-        field("do", "%s", health->remedy);
+    if (headline->remedy)
+        field("do", "%s", headline->remedy);
     put_warning(status);
     put_figures(status);
     json_decref(status);
-    return health->is_trouble ? EXIT_TROUBLE : EXIT_SUCCESS;
+    return headline->is_trouble ? EXIT_TROUBLE : EXIT_SUCCESS;
 }

@@ -5,7 +5,7 @@
  */
 #include "clock.h"
 #include "commands.h"
-#include "destination.h"
+#include "derivation.h"
 #include "text.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ static void put_reason(const struct probe *probe)
                    "segment then", probe->info.tcpi_total_retrans);
         return;
     }
-    destination_find_start(&start, probe->answer, &probe->route);
+    derivation_find_start(&start, probe->answer, &probe->route);
     if (start.is_ours)
         text_field(stdout, "why", "riptided gives %d: this command may be outside of the cgroup "
                    "%s, or the congestion control or a program of others has set the window",

@@ -3,7 +3,7 @@
  * riptide show DST: with which window connections start, why not with ours, and each step from the
  * open connections to the kernel, in the order in which they happen. At most 15 lines.
  */
-#include "destination.h"
+#include "derivation.h"
 
 #include "kernel.h"
 #include "text.h"
@@ -22,7 +22,7 @@ static bool is_state(const json_t *route, const char *state)
     return strcmp(text_of(route, "state"), state) == 0;
 }
 
-void destination_find_start(struct start *start, const json_t *answer,
+void derivation_find_start(struct start *start, const json_t *answer,
                             const struct kernel_route *route)
 {
     const char *reason = text_of(answer, "reason");
@@ -164,7 +164,7 @@ static void put_changes(const json_t *changes)
         text_field(stdout, "changes", "%s", text);
 }
 
-int destination_print(const struct command_options *options, const struct riptide_prefix *dst,
+int derivation_print(const struct command_options *options, const struct riptide_prefix *dst,
                       json_t *answer)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -175,7 +175,7 @@ int destination_print(const struct command_options *options, const struct riptid
         return command_print_json(options, answer);
     riptide_prefix_format(dst, text);
     kernel_find_route(dst, &route);
-    destination_find_start(&start, answer, &route);
+    derivation_find_start(&start, answer, &route);
     if (start.window)
         printf("%s: connections start with " FORMAT " segments%s\n", text, start.window,
                start.is_ours || start.window != TEN ? "" : " (the kernel's)");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How connections to a destination start, by the daemon's answer to `explain` and the kernel's. */
-#ifndef CLI_DESTINATION_H
-#define CLI_DESTINATION_H
+#ifndef CLI_DERIVATION_H
+#define CLI_DERIVATION_H
 
 #include "commands.h"
 #include "kernel.h"
@@ -13,11 +13,11 @@ struct start {
     const char *remedy; /* of the answer, or static; empty: none is known, or needed */
 };
 
-void destination_find_start(struct start *start, const json_t *answer,
+void derivation_find_start(struct start *start, const json_t *answer,
                             const struct kernel_route *route);
 
 /* Prints that, and how the window comes about. Frees the answer. Returns the exit status. */
-int destination_print(const struct command_options *options, const struct riptide_prefix *dst,
+int derivation_print(const struct command_options *options, const struct riptide_prefix *dst,
                       json_t *answer);
 
 #endif
