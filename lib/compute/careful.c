@@ -14,8 +14,8 @@ struct careful {
     uint16_t mss_bytes; /* the largest; halves in 45 s without one */
     uint16_t flights, since_s, per_s; /* flights since that second, which wraps; each one before */
     uint8_t fitting, wait, n_far;
-    bool is_paced, has_lost; /* the latter: too much at some time, so it is or was paced or cut */
-    bool is_raised;          /* the last change was a raise */
+    bool is_paced, is_cut; /* the latter: at some time, so that it grows slowly */
+    bool is_raised;        /* the last change was a raise */
 };
 static_assert(sizeof(struct careful) <= 32, "memory is over its budget");
 
@@ -31,7 +31,7 @@ enum { LOSS_SHARE = 50, LOSSY_AT_ONCE = 4, LOSSY_PACED = 2, TOO_LARGE = 16 };
 /*
  * `fitting` counts flights that filled the window and fit, less twice the lossy ones. A raise needs
  * `wait` of them and seconds, as losers end last. A cut doubles it, a raise after one halves it. A
- * raise doubles the window, but after losses it adds an eighth; a cut takes a quarter.
+ * raise doubles the window, but after a cut it adds an eighth; a cut takes a quarter.
  */
 enum { WAIT = 4, MOST_WAIT = 64 };
 static const double growth = 1.125, cut = 0.75;
@@ -172,8 +172,8 @@ static void lower(struct careful *careful, const struct riptide_policy_input *in
     } else {
         careful->cwnd = (float)lesser((double)careful->cwnd, greater(cwnd * cut, least));
         careful->wait = (uint8_t)lesser(2 * careful->wait, MOST_WAIT);
+        careful->is_cut = true;
     }
-    careful->has_lost = true;
     careful->is_raised = false;
     careful->against = 0;
     begin(careful, input->now_ns);
@@ -182,7 +182,7 @@ static void lower(struct careful *careful, const struct riptide_policy_input *in
 static void raise(struct careful *careful, const struct riptide_policy_input *input)
 {
     double cwnd = input->cwnd;
-    double next = careful->has_lost ? greater(cwnd * growth, cwnd + 1) : 2 * cwnd;
+    double next = careful->is_cut ? greater(cwnd * growth, cwnd + 1) : 2 * cwnd;
 
     if (next <= (double)careful->cwnd)
         return; /* a bound holds it below what fits */
@@ -222,7 +222,7 @@ static void careful_restore(const struct riptide_policy_input *input, void *memo
     *(struct careful *)memory = (struct careful){
         (float)loaded->smoothed, loaded->min_rtt_us, .wait = WAIT,
         .is_paced = loaded->pacing_percent == 100,
-        .has_lost = loaded->may_lower || loaded->smoothed < START_CWND,
+        .is_cut = loaded->may_lower || loaded->smoothed < START_CWND,
     };
     begin(memory, input->now_ns);
 }
@@ -233,7 +233,7 @@ static void careful_explain(const void *memory, struct riptide_estimate *estimat
 
     estimate->min_rtt_us = careful->min_rtt_us;
     estimate->pacing_percent = careful->is_paced ? 100 : RIPTIDE_AT_ONCE;
-    estimate->may_lower = careful->has_lost;
+    estimate->may_lower = careful->is_cut;
     estimate->fitting = careful->fitting;
     estimate->wait = careful->wait;
     estimate->against = (uint32_t)careful->against;

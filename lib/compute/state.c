@@ -7,9 +7,9 @@
  * destination, with its window before bounds, from which the policy restores its memory:
  *
  *     riptide state 2 saved_ns=1790000000000000000
- *     192.0.2.1 cwnd=48 samples=3 age_ns=12 paced=1 has_lost=1 min_rtt_us=50000
+ *     192.0.2.1 cwnd=48 samples=3 age_ns=12 paced=1 cut=1 min_rtt_us=50000
  *
- * has_lost: flights were too large at some time. So that older and newer versions read it, unknown
+ * cut: the policy has cut the window at some time. So that older and newer versions read it, unknown
  * fields are skipped, and those that are missing are 0 (min_rtt_us: unknown). A line of which a
  * field is no number in its range is damaged.
  */
@@ -48,7 +48,7 @@ static void put_line(FILE *out, const struct riptide_estimator *estimator,
     riptide_prefix_format(&destination->dst, dst);
     fprintf(out,
             "%s cwnd=%" PRIu32 " samples=%u age_ns=%" PRIu64
-            " paced=%d has_lost=%d min_rtt_us=%" PRIu32 "\n",
+            " paced=%d cut=%d min_rtt_us=%" PRIu32 "\n",
             dst, (uint32_t)(cwnd + 0.5), destination->last.n[RIPTIDE_LEFT_OUT_NOT],
             age_ns_of(destination, now_ns), is_paced, estimate.may_lower, estimate.min_rtt_us);
 }
@@ -138,7 +138,7 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
         .samples = (uint32_t)state_number(line, " samples=", UINT16_MAX, &is_damaged),
         .min_rtt_us = (uint32_t)state_number(line, " min_rtt_us=", UINT32_MAX, &is_damaged),
         .pacing_percent = state_number(line, " paced=", 1, &is_damaged) ? 100 : RIPTIDE_AT_ONCE,
-        .may_lower = state_number(line, " has_lost=", 1, &is_damaged),
+        .may_lower = state_number(line, " cut=", 1, &is_damaged),
     };
     uint64_t age_ns = state_number(line, " age_ns=", INT64_MAX, &is_damaged) + passed_ns;
     /* Shortly after a reboot that is before the zero of this clock. */
