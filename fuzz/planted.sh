@@ -11,7 +11,7 @@ faults=(
     answer lib/netlink.c 'error <= 0 ? error : -EBADMSG' 'error'
     config cli/config.c '"%.100s:%d: ' '"%.100s %d: '
     control cli/request.c '!may_change' 'false'
-    event lib/apply/routes/plan.c 'plan_touch(plan, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE)' '0'
+    event lib/apply/routes/plan.c 'plan_touch(router, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE)' '0'
     route lib/apply/routes/route.c '&route->priority' '\&route->table'
     route lib/apply/routes/route.c '&route->ifindex' '\&route->table'
     state lib/compute/state.c 'cwnd + 0.5' 'cwnd + 1.5'

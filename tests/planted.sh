@@ -42,7 +42,7 @@ hardening) # functions are bound when they are called, by way of a table that st
     sed -i 's/-Wl,-z,relro,-z,now,/-Wl,-z,relro,-z,lazy,/' meson.build
     caught='failed .*test_linker_and_compiler_have_done_their_part' ;;
 --soak) # a riptided that ends leaves everything in place
-    sed -i '/^int router_stop/,/^}/s/if (plan->is_claimed)/if (false)/' \
+    sed -i '/^int router_stop/,/^}/s/if (router->is_claimed)/if (false)/' \
         lib/apply/routes/start.c
     caught='VIOLATION: riptided ended with' command=(soak --minutes 0.5) ;;
 *)

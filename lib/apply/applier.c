@@ -295,7 +295,7 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     if (is_paced && by_route.initcwnd > most_at_once)
         by_route.initcwnd = most_at_once;
     if (has_routes(applier) && prefix_is_host(&wanted->dst))
-        r = plan_want(&applier->router->plan, &by_route);
+        r = plan_want(applier->router, &by_route);
     return r < 0 || !applier->program ? r : windows_set(applier->program, &bounded);
 }
 
@@ -339,7 +339,7 @@ static void tick(struct riptide_applier *applier)
     if (applier->program)
         program_check(applier->program);
     if (has_routes(applier)) {
-        plan_tick(&applier->router->plan, (uint32_t)n_seconds);
+        plan_tick(applier->router, (uint32_t)n_seconds);
         is_in_force = router_is_in_force(applier->router);
     } else {
         is_in_force = !program_get_reason(applier->program);
@@ -399,11 +399,11 @@ RIPTIDE_PUBLIC int riptide_applier_find(struct riptide_applier *applier,
 
 bool applier_has_route(const struct riptide_applier *applier, const struct riptide_prefix *dst)
 {
-    const struct plan *plan = &applier->router->plan;
-    const struct target *target = targets_find(&plan->targets, dst);
+    const struct router *router = applier->router;
+    const struct target *target = targets_find(&router->targets, dst);
 
     return target && target->is_in_kernel && !target->is_not_taken &&
-           plan->own[family_index(dst->family)].is_in_place;
+           router->own[family_index(dst->family)].is_in_place;
 }
 
 void applier_add_why(struct riptide_applier *applier, const char *text)
@@ -438,23 +438,22 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
                                               struct riptide_applier_stats *stats, size_t size)
 {
     const struct router *router = applier->router;
-    const struct plan *plan = &router->plan;
     const struct program *program = applier->program;
-    struct riptide_applier_stats current = plan->stats;
+    struct riptide_applier_stats current = router->stats;
 
     current.backend = applier->backend;
-    current.is_idle = (!plan->has_work || !has_routes(applier)) &&
+    current.is_idle = (!router->has_work || !has_routes(applier)) &&
                       (!program || program->n_tried == program->n_queued) &&
                       (!applier->has_work || applier->phase != PHASE_STARTED);
     current.why = applier->why.text[0] ? applier->why.text : NULL;
     for (int i = 0; i < 2; i++) {
-        current.rules_reason[i] = router->why_paused ? router->why_paused : plan->own[i].reason;
+        current.rules_reason[i] = router->why_paused ? router->why_paused : router->own[i].reason;
         if (!has_routes(applier))
             current.rules_reason[i] = "windows are given by the program";
     }
-    current.routes = plan->targets.n_in_kernel[0] + plan->targets.n_in_kernel[1];
-    current.routes_not_taken = plan->targets.n_not_taken;
-    current.left_alone = plan->targets.n_left_alone;
+    current.routes = router->targets.n_in_kernel[0] + router->targets.n_in_kernel[1];
+    current.routes_not_taken = router->targets.n_not_taken;
+    current.left_alone = router->targets.n_left_alone;
     current.in_force_permille = in_force_permille(applier);
     current.malformed += router->channel.malformed + router->dumps.malformed;
     if (program) {

@@ -24,31 +24,30 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 }
 
 /* An address that comes, which affects nothing, and so many bytes behind it. */
-static void hear(struct plan *plan, size_t more_bytes)
+static void hear(struct router *router, size_t more_bytes)
 {
     const struct ifaddrmsg address = { .ifa_family = AF_INET };
-    struct mnl_socket *socket;
 
     bytes_begin(&datagram, RTM_NEWADDR, &address, sizeof(address));
     n_datagram = bytes_message(&datagram)->nlmsg_len + more_bytes;
-    *plan = (struct plan){ 0 };
-    assert_int_equal(netlink_open(&socket, NETLINK_ROUTE, 0), 0);
-    assert_int_equal(router_read(socket, plan), 1);
-    netlink_close(socket);
+    *router = (struct router){ 0 };
+    assert_int_equal(netlink_open(&router->notifications, NETLINK_ROUTE, 0), 0);
+    assert_int_equal(router_read(router), 1);
+    netlink_close(router->notifications);
 }
 
 /* It may have been any: less than a header, or one with a length beyond the end (bytes of 0xdd). */
 TEST(tail_that_is_no_message_has_everything_read_again)
 {
-    struct plan plan;
+    struct router router;
 
-    hear(&plan, 0);
-    assert_int_equal(plan.stats.malformed, 0);
-    assert_false(plan.has_work);
+    hear(&router, 0);
+    assert_int_equal(router.stats.malformed, 0);
+    assert_false(router.has_work);
     for (size_t more = 1; more <= sizeof(struct nlmsghdr) + 4; more++) {
-        hear(&plan, more);
-        assert_int_equal(plan.stats.malformed, 1);
-        assert_int_equal(plan.scan_wanted, SCAN_ALL);
-        assert_true(plan.has_work);
+        hear(&router, more);
+        assert_int_equal(router.stats.malformed, 1);
+        assert_int_equal(router.scan_wanted, SCAN_ALL);
+        assert_true(router.has_work);
     }
 }

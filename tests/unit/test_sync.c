@@ -22,8 +22,7 @@ enum fault {
 static const char *const dsts[TARGETS] = { "203.0.113.1", "203.0.113.2", "203.0.113.3" };
 
 struct bed {
-    struct plan plan;
-    struct netlink channel;
+    struct router router;
     int kernel; /* the other end of the router's socket */
     struct target *targets[TARGETS];
 };
@@ -34,24 +33,24 @@ static void set_up(struct bed *bed)
     int pair[2];
 
     riptide_applier_config_init(&config, sizeof(config));
-    plan_init(&bed->plan, &config);
-    assert_int_equal(netlink_init(&bed->channel), 0);
+    plan_init(&bed->router, &config);
+    assert_int_equal(netlink_init(&bed->router.channel), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-    assert_true(dup2(pair[0], mnl_socket_get_fd(bed->channel.socket)) >= 0);
+    assert_true(dup2(pair[0], mnl_socket_get_fd(bed->router.channel.socket)) >= 0);
     close(pair[0]);
     bed->kernel = pair[1];
     for (uint32_t i = 0; i < TARGETS; i++) {
         struct riptide_prefix dst = prefix(dsts[i]);
 
-        assert_int_equal(targets_add(&bed->plan.targets, &dst, &bed->targets[i]), 0);
+        assert_int_equal(targets_add(&bed->router.targets, &dst, &bed->targets[i]), 0);
         bed->targets[i]->wanted.initcwnd = 40;
     }
 }
 
 static void tear_down(struct bed *bed)
 {
-    plan_deinit(&bed->plan);
-    netlink_deinit(&bed->channel);
+    plan_deinit(&bed->router);
+    netlink_deinit(&bed->router.channel);
     close(bed->kernel);
 }
 
@@ -60,7 +59,7 @@ static void send_answer(const struct bed *bed, struct bytes *answer, uint32_t se
     struct nlmsghdr *message = bytes_message(answer);
 
     message->nlmsg_seq = seq;
-    message->nlmsg_pid = mnl_socket_get_portid(bed->channel.socket);
+    message->nlmsg_pid = mnl_socket_get_portid(bed->router.channel.socket);
     assert_int_equal(send(bed->kernel, message, n_bytes, 0), n_bytes);
 }
 
@@ -103,7 +102,7 @@ TEST(answer_without_sense_costs_its_destination_alone)
 
         set_up(&bed);
         answer_all(&bed, fault);
-        assert_int_equal(sync_resolve(&bed.plan, &bed.channel, bed.targets, TARGETS), 0);
+        assert_int_equal(sync_resolve(&bed.router, bed.targets, TARGETS), 0);
         for (uint32_t i = 0; i < TARGETS; i++) {
             const struct target *target = bed.targets[i];
 
@@ -111,7 +110,7 @@ TEST(answer_without_sense_costs_its_destination_alone)
             assert_int_equal(target->reason != NULL, i == BAD);
             assert_int_equal(target->is_failed, i == BAD && fault == FAULT_REFUSED);
         }
-        assert_int_equal(bed.plan.stats.malformed + bed.channel.malformed > 0,
+        assert_int_equal(bed.router.stats.malformed + bed.router.channel.malformed > 0,
                          fault != FAULT_REFUSED);
         tear_down(&bed);
     }

@@ -2,7 +2,7 @@
 /*
  * lib/apply/routes/targets: order, rounds, forgetting, and what follows from base, wanted and kernel.
  */
-#include "apply/routes/plan.h"
+#include "apply/routes/targets.h"
 #include "bytes.h"
 #include "internal.h"
 #include "prefix.h"

@@ -4,7 +4,7 @@
  * IPv4 routes vanish silently with their device, source address or next-hop object: their event
  * stands for these.
  */
-#include "plan.h"
+#include "router.h"
 
 #include "prefix.h"
 
@@ -15,115 +15,115 @@
 
 enum { ROUND_S = 60 }; /* in which each destination is asked again */
 
-void plan_init(struct plan *plan, const struct riptide_applier_config *config)
+void plan_init(struct router *router, const struct riptide_applier_config *config)
 {
-    *plan = (struct plan){ .config = *config, .targets.max = config->max_windows };
-    plan->removed.table = config->table;
+    *router = (struct router){ .config = *config, .targets.max = config->max_windows };
+    router->removed.table = config->table;
     for (int i = 0; i < 2; i++)
-        plan->own[i].rule = (struct rule){ .family = families[i], .table = config->table };
+        router->own[i].rule = (struct rule){ .family = families[i], .table = config->table };
 }
 
-void plan_deinit(struct plan *plan)
+void plan_deinit(struct router *router)
 {
-    targets_deinit(&plan->targets);
-    routing_deinit(&plan->routing);
-    rules_deinit(&plan->seen[0]);
-    rules_deinit(&plan->seen[1]);
+    targets_deinit(&router->targets);
+    routing_deinit(&router->routing);
+    rules_deinit(&router->seen[0]);
+    rules_deinit(&router->seen[1]);
 }
 
-int plan_want(struct plan *plan, const struct riptide_wanted *wanted)
+int plan_want(struct router *router, const struct riptide_wanted *wanted)
 {
-    struct target *target = targets_find(&plan->targets, &wanted->dst);
+    struct target *target = targets_find(&router->targets, &wanted->dst);
     int r = 0;
 
     if (!target && wanted->initcwnd == 0)
         return 0;
     if (!target)
-        r = targets_add(&plan->targets, &wanted->dst, &target);
+        r = targets_add(&router->targets, &wanted->dst, &target);
     if (r != 0)
         return r;
     target->wanted = *wanted;
     target->must_ask |= !target->has_base || target->error != 0;
-    targets_push(&plan->targets, WORK_SYNC, target);
-    plan->has_work = true;
+    targets_push(&router->targets, WORK_SYNC, target);
+    router->has_work = true;
     return 0;
 }
 
-void plan_want_scan(struct plan *plan, uint32_t parts)
+void plan_want_scan(struct router *router, uint32_t parts)
 {
-    plan->scan_wanted |= parts;
-    plan->has_work = true;
+    router->scan_wanted |= parts;
+    router->has_work = true;
 }
 
-void plan_remove_rules(struct plan *plan)
+void plan_remove_rules(struct router *router)
 {
-    plan->own[0].must_remove = plan->own[1].must_remove = plan->is_claimed;
+    router->own[0].must_remove = router->own[1].must_remove = router->is_claimed;
 }
 
-static void touch_target(struct plan *plan, struct target *target, enum touch touch)
+static void touch_target(struct router *router, struct target *target, enum touch touch)
 {
-    plan->budget -= !target->must_ask;
+    router->budget -= !target->must_ask;
     target->must_ask = true;
     target->is_sure &= touch < TOUCH_ROUTE;
-    targets_push(&plan->targets, WORK_SYNC, target);
-    plan->has_work = true;
+    targets_push(&router->targets, WORK_SYNC, target);
+    router->has_work = true;
     if (target->is_in_kernel)
-        plan->own[family_index(target->wanted.dst.family)].must_remove = plan->is_claimed;
+        router->own[family_index(target->wanted.dst.family)].must_remove = router->is_claimed;
 }
 
 /*
  * So much may have happened to any destination inside `prefix`: they are asked again, and if one of
  * them has a route of ours, the rule of its family is removed first: one request, before many.
  */
-static void plan_touch(struct plan *plan, const struct riptide_prefix *prefix, enum touch touch)
+static void plan_touch(struct router *router, const struct riptide_prefix *prefix, enum touch touch)
 {
     int i = family_index(prefix->family);
     uint32_t first, n;
 
     /* The rule is away, and all are asked after this event as well. */
-    if (plan->all_touched[i] >= touch)
+    if (router->all_touched[i] >= touch)
         return;
-    first = targets_find_inside(&plan->targets, prefix, &n);
+    first = targets_find_inside(&router->targets, prefix, &n);
     for (uint32_t k = first; k < first + n; k++)
-        touch_target(plan, plan->targets.list[k], touch);
+        touch_target(router, router->targets.list[k], touch);
     if (prefix->len == 0)
-        plan->all_touched[i] = touch;
+        router->all_touched[i] = touch;
 }
 
-static void plan_touch_all(struct plan *plan, enum touch touch)
+static void plan_touch_all(struct router *router, enum touch touch)
 {
     for (int i = 0; i < 2; i++)
-        plan_touch(plan, &(const struct riptide_prefix){ .family = families[i] }, touch);
+        plan_touch(router, &(const struct riptide_prefix){ .family = families[i] }, touch);
 }
 
 /* Likewise for those whose base route leaves by that link, or has that source (NULL: none). */
-static void plan_touch_link(struct plan *plan, uint32_t ifindex,
+static void plan_touch_link(struct router *router, uint32_t ifindex,
                             const struct riptide_prefix *source)
 {
-    for (uint32_t k = 0; k < plan->targets.n; k++) {
-        struct target *target = plan->targets.list[k];
+    for (uint32_t k = 0; k < router->targets.n; k++) {
+        struct target *target = router->targets.list[k];
 
         if (target->base.ifindex == ifindex ||
             (source && riptide_prefix_equal(&target->base.prefsrc, source)))
-            touch_target(plan, target, TOUCH_ROUTE);
+            touch_target(router, target, TOUCH_ROUTE);
     }
 }
 
-void plan_distrust(struct plan *plan)
+void plan_distrust(struct router *router)
 {
-    plan_want_scan(plan, SCAN_ALL);
-    plan_touch_all(plan, TOUCH_ROUTE);
-    plan_remove_rules(plan);
+    plan_want_scan(router, SCAN_ALL);
+    plan_touch_all(router, TOUCH_ROUTE);
+    plan_remove_rules(router);
 }
 
-void plan_tick(struct plan *plan, uint32_t seconds)
+void plan_tick(struct router *router, uint32_t seconds)
 {
-    bool has_flags = routing_reason(&plan->routing, 0) || routing_reason(&plan->routing, 1);
-    struct targets *targets = &plan->targets;
+    bool has_flags = routing_reason(&router->routing, 0) || routing_reason(&router->routing, 1);
+    struct targets *targets = &router->targets;
 
-    plan->budget += (int64_t)seconds * BUDGET_PER_S;
-    if (plan->budget > BUDGET_MAX)
-        plan->budget = BUDGET_MAX;
+    router->budget += (int64_t)seconds * BUDGET_PER_S;
+    if (router->budget > BUDGET_MAX)
+        router->budget = BUDGET_MAX;
     if (targets->n == 0)
         return;
     for (uint32_t i = 0; i < targets->n; i++) {
@@ -131,17 +131,17 @@ void plan_tick(struct plan *plan, uint32_t seconds)
         const uint8_t *addr = target->wanted.dst.addr;
         uint32_t turn_s = (0u + addr[3] + addr[7] + addr[15]) % ROUND_S;
 
-        if (!target->is_failed && (turn_s + ROUND_S - plan->round) % ROUND_S >= seconds)
+        if (!target->is_failed && (turn_s + ROUND_S - router->round) % ROUND_S >= seconds)
             continue;
         target->is_failed = false;
         target->must_ask = true;
         targets_push(targets, WORK_SYNC, target);
     }
-    plan->round = (plan->round + seconds) % ROUND_S;
-    plan->has_work = true;
+    router->round = (router->round + seconds) % ROUND_S;
+    router->has_work = true;
     /* In each round also links, whose MTU may change silently, and flags, which may have ended. */
-    if (plan->round < seconds)
-        plan_want_scan(plan, SCAN_LINKS | (has_flags ? SCAN_ROUTES : 0));
+    if (router->round < seconds)
+        plan_want_scan(router, SCAN_LINKS | (has_flags ? SCAN_ROUTES : 0));
 }
 
 /*
@@ -149,7 +149,7 @@ void plan_tick(struct plan *plan, uint32_t seconds)
  * are read once. So they are after another program's hand in our table, or the kernel's: ours is
  * written again if it is still wanted, and to a foreign one our rule would lead local TCP.
  */
-static int follow_route(struct plan *plan, const struct nlmsghdr *message)
+static int follow_route(struct router *router, const struct nlmsghdr *message)
 {
     struct route route;
     const char *reason;
@@ -159,41 +159,41 @@ static int follow_route(struct plan *plan, const struct nlmsghdr *message)
     if (r < 0 || route.is_cached)
         return r;
     i = family_index(route.dst.family);
-    is_ours = route.table == plan->config.table;
-    reason = routing_reason(&plan->routing, i);
+    is_ours = route.table == router->config.table;
+    reason = routing_reason(&router->routing, i);
     if (route.table == RT_TABLE_MAIN && message->nlmsg_type == RTM_NEWROUTE)
-        routing_follow(&plan->routing, &route, message->nlmsg_flags);
-    plan_touch(plan, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE);
-    if (is_ours || routing_reason(&plan->routing, i) != reason) {
-        plan->own[i].must_remove = plan->is_claimed;
-        plan_want_scan(plan, SCAN_ROUTES);
+        routing_follow(&router->routing, &route, message->nlmsg_flags);
+    plan_touch(router, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE);
+    if (is_ours || routing_reason(&router->routing, i) != reason) {
+        router->own[i].must_remove = router->is_claimed;
+        plan_want_scan(router, SCAN_ROUTES);
     }
     return 0;
 }
 
-int plan_follow_link(struct plan *plan, const struct nlmsghdr *message)
+int plan_follow_link(struct router *router, const struct nlmsghdr *message)
 {
     const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
-    int r = routing_take_link(&plan->routing, message);
+    int r = routing_take_link(&router->routing, message);
 
     if (r <= 0)
         return r;
-    plan_touch_link(plan, (uint32_t)header->ifi_index, NULL);
+    plan_touch_link(router, (uint32_t)header->ifi_index, NULL);
     /* A route that was ignored without carrier may be used again. */
-    if (plan->routing.depends_on_carrier)
-        plan_touch_all(plan, TOUCH_BASE);
+    if (router->routing.depends_on_carrier)
+        plan_touch_all(router, TOUCH_BASE);
     return 0;
 }
 
 /* Sysctls that change answers: which links count as dead, whether the host forwards. */
-static int follow_netconf(struct plan *plan, const struct nlmsghdr *message)
+static int follow_netconf(struct router *router, const struct nlmsghdr *message)
 {
-    int ifindex = routing_take_netconf(&plan->routing, message);
+    int ifindex = routing_take_netconf(&router->routing, message);
 
     if (ifindex == 0)
         return -EBADMSG;
-    if (ifindex == NETCONFA_IFINDEX_ALL || plan->routing.depends_on_carrier)
-        plan_touch_all(plan, TOUCH_BASE);
+    if (ifindex == NETCONFA_IFINDEX_ALL || router->routing.depends_on_carrier)
+        plan_touch_all(router, TOUCH_BASE);
     return 0;
 }
 
@@ -201,7 +201,7 @@ static int follow_netconf(struct plan *plan, const struct nlmsghdr *message)
  * With an address routes that have it as their source go silently, with the last IPv4 address of a
  * link all routes by it. Routes that come with a new one have their own notifications.
  */
-static int follow_address(struct plan *plan, const struct nlmsghdr *message)
+static int follow_address(struct router *router, const struct nlmsghdr *message)
 {
     const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
     struct netlink_walk attrs = netlink_attrs(message, sizeof(*header));
@@ -218,45 +218,45 @@ static int follow_address(struct plan *plan, const struct nlmsghdr *message)
     if (!address || mnl_attr_get_payload_len(address) * 8 != prefix_family_bits(header->ifa_family))
         return -EBADMSG;
     prefix_from_address(&source, header->ifa_family, mnl_attr_get_payload(address));
-    plan_touch_link(plan, header->ifa_index, &source);
+    plan_touch_link(router, header->ifa_index, &source);
     return 0;
 }
 
-static int follow(struct plan *plan, const struct nlmsghdr *message)
+static int follow(struct router *router, const struct nlmsghdr *message)
 {
     const struct nhmsg *hop = mnl_nlmsg_get_payload(message);
 
     switch (message->nlmsg_type) {
     case RTM_NEWROUTE:
     case RTM_DELROUTE:
-        return follow_route(plan, message);
+        return follow_route(router, message);
     case RTM_NEWLINK:
     case RTM_DELLINK:
-        return plan_follow_link(plan, message);
+        return plan_follow_link(router, message);
     case RTM_NEWNETCONF:
     case RTM_DELNETCONF:
-        return follow_netconf(plan, message);
+        return follow_netconf(router, message);
     case RTM_NEWADDR:
     case RTM_DELADDR:
-        return follow_address(plan, message);
+        return follow_address(router, message);
     case RTM_NEWRULE:
     case RTM_DELRULE:
-        plan_want_scan(plan, SCAN_RULES);
+        plan_want_scan(router, SCAN_RULES);
         break;
     default:
         /* The IPv6 routes of a next-hop object lead elsewhere, through any gateway. */
         if (!netlink_has_header(message, sizeof(*hop)) || hop->nh_family != AF_INET)
-            plan_want_scan(plan, SCAN_ROUTES);
+            plan_want_scan(router, SCAN_ROUTES);
     }
-    plan_touch_all(plan, TOUCH_BASE);
+    plan_touch_all(router, TOUCH_BASE);
     return 0;
 }
 
-void plan_follow(struct plan *plan, const struct nlmsghdr *message)
+void plan_follow(struct router *router, const struct nlmsghdr *message)
 {
-    if (follow(plan, message) < 0)
-        plan_distrust(plan);
+    if (follow(router, message) < 0)
+        plan_distrust(router);
     /* A foreign route may have gone silently with whatever happened. */
-    if (plan->routing.has_foreign[0] || plan->routing.has_foreign[1])
-        plan_want_scan(plan, SCAN_ROUTES);
+    if (router->routing.has_foreign[0] || router->routing.has_foreign[1])
+        plan_want_scan(router, SCAN_ROUTES);
 }

@@ -18,10 +18,10 @@ enum {
 };
 
 /* Whether there is work that can be done now. */
-static bool can_work(const struct plan *plan)
+static bool can_work(const struct router *router)
 {
-    return plan->has_work && (plan->is_claimed || plan->config.dry_run) &&
-           (plan->scanning || plan->budget > 0);
+    return router->has_work && (router->is_claimed || router->config.dry_run) &&
+           (router->scanning || router->budget > 0);
 }
 
 /*
@@ -46,7 +46,7 @@ static int open_notifications(struct mnl_socket **socketp, uint32_t own_port)
     return r < 0 ? -errno : 0;
 }
 
-int router_subscribe(struct mnl_socket *socket, bool is_on)
+int router_subscribe(struct router *router, bool is_on)
 {
     static const int groups[] = {
         RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
@@ -56,7 +56,7 @@ int router_subscribe(struct mnl_socket *socket, bool is_on)
     int option = is_on ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP, r = 0;
 
     for (size_t i = 0; r == 0 && i < sizeof(groups) / sizeof(groups[0]); i++) {
-        r = netlink_set_membership(socket, option, groups[i]);
+        r = netlink_set_membership(router->notifications, option, groups[i]);
         /* RTNLGRP_NEXTHOP needs Linux 5.3; without it there are no objects. */
         if (groups[i] == RTNLGRP_NEXTHOP)
             r = 0;
@@ -64,24 +64,24 @@ int router_subscribe(struct mnl_socket *socket, bool is_on)
     return r;
 }
 
-int router_read(struct mnl_socket *socket, struct plan *plan)
+int router_read(struct router *router)
 {
     _Alignas(struct nlmsghdr) char buffer[NOTIFICATION_BYTES];
     struct netlink_walk walk = { (void *)buffer, 0 };
     const struct nlmsghdr *message;
-    int r = netlink_receive(socket, buffer, sizeof(buffer), &walk.left);
+    int r = netlink_receive(router->notifications, buffer, sizeof(buffer), &walk.left);
 
     if (r == RIPTIDE_E_AGAIN)
         return 0;
     if (r < 0 && r != -ENOBUFS && r != -EMSGSIZE)
         return r;
     while ((message = netlink_next_message(&walk)))
-        plan_follow(plan, message);
-    plan->stats.overruns += r == -ENOBUFS;
-    plan->stats.malformed += r == RIPTIDE_E_INVALID || r == -EMSGSIZE || walk.left > 0;
+        plan_follow(router, message);
+    router->stats.overruns += r == -ENOBUFS;
+    router->stats.malformed += r == RIPTIDE_E_INVALID || r == -EMSGSIZE || walk.left > 0;
     /* Anything may have changed, unless another process sent it (RIPTIDE_E_INVALID). */
     if (r < 0 || walk.left > 0)
-        plan_distrust(plan);
+        plan_distrust(router);
     return 1;
 }
 
@@ -92,7 +92,7 @@ int router_new(struct router **routerp, const struct riptide_applier_config *con
 
     if (!router)
         return -ENOMEM;
-    plan_init(&router->plan, config);
+    plan_init(router, config);
     r = netlink_init(&router->channel);
     if (r == 0)
         r = netlink_init(&router->dumps);
@@ -109,20 +109,19 @@ struct router *router_free(struct router *router)
     netlink_close(router->notifications);
     netlink_deinit(&router->channel);
     netlink_deinit(&router->dumps);
-    plan_deinit(&router->plan);
+    plan_deinit(router);
     free(router);
     return NULL;
 }
 
 bool router_is_in_force(const struct router *router)
 {
-    const struct plan *plan = &router->plan;
 
     for (int i = 0; i < 2; i++) {
-        if (plan->targets.n_in_kernel[i] > 0 && !plan->own[i].is_in_place)
+        if (router->targets.n_in_kernel[i] > 0 && !router->own[i].is_in_place)
             return false;
     }
-    return plan->is_claimed && !router->why_paused;
+    return router->is_claimed && !router->why_paused;
 }
 
 /*
@@ -134,8 +133,8 @@ static int read_notifications(struct router *router)
     int removed, r = 1;
 
     for (int n = 0; r > 0 && n < MAX_READ; n++) {
-        r = router_read(router->notifications, &router->plan);
-        removed = sync_remove(&router->plan, &router->channel);
+        r = router_read(router);
+        removed = sync_remove(router);
         r = removed < 0 ? removed : r;
     }
     return r;
@@ -148,21 +147,20 @@ static int read_notifications(struct router *router)
  */
 static int work(struct router *router)
 {
-    struct plan *plan = &router->plan;
     int r = read_notifications(router);
 
-    if (r != 0 || !can_work(plan))
+    if (r != 0 || !can_work(router))
         return r;
-    if (plan->scanning || plan->scan_wanted) {
+    if (router->scanning || router->scan_wanted) {
         r = scan_step(router);
-    } else if (plan->targets.n_due[WORK_SYNC] > 0) {
-        r = sync_targets(plan, &router->channel);
+    } else if (router->targets.n_due[WORK_SYNC] > 0) {
+        r = sync_targets(router);
     } else {
-        if (plan->is_claimed && !router->why_paused)
-            r = sync_rules(plan, &router->channel, NULL);
-        plan->has_work = r != 0;
+        if (router->is_claimed && !router->why_paused)
+            r = sync_rules(router, NULL);
+        router->has_work = r != 0;
     }
-    return r < 0 ? r : sync_remove(&router->plan, &router->channel);
+    return r < 0 ? r : sync_remove(router);
 }
 
 int router_dispatch(struct router *router)
@@ -173,31 +171,30 @@ int router_dispatch(struct router *router)
         router->n_setbacks = 0;
     /* Answers were lost: the next scan finds out what the batch did. */
     else if (netlink_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS) {
-        router->plan.stats.overruns++;
-        plan_distrust(&router->plan);
-        r = sync_remove(&router->plan, &router->channel);
+        router->stats.overruns++;
+        plan_distrust(router);
+        r = sync_remove(router);
     }
     if (r < 0)
         return r;
-    return r > 0 || can_work(&router->plan) ? RIPTIDE_E_MORE : 0;
+    return r > 0 || can_work(router) ? RIPTIDE_E_MORE : 0;
 }
 
 int router_pop(struct router *router, struct riptide_route *route)
 {
-    struct plan *plan = &router->plan;
-    struct target *target = targets_take(&plan->targets, WORK_POP);
+    struct target *target = targets_take(&router->targets, WORK_POP);
 
     if (!target)
         return RIPTIDE_E_AGAIN;
     target_show(target, route);
-    targets_forget_if_done(&plan->targets, target);
+    targets_forget_if_done(&router->targets, target);
     return 0;
 }
 
 int router_find(const struct router *router, const struct riptide_prefix *dst,
                 struct riptide_route *route)
 {
-    const struct target *target = targets_find(&router->plan.targets, dst);
+    const struct target *target = targets_find(&router->targets, dst);
 
     if (!target)
         return RIPTIDE_E_UNKNOWN;
@@ -209,9 +206,9 @@ int router_set_paused(struct router *router, const char *why)
 {
     router->why_paused = why;
     if (why) {
-        plan_remove_rules(&router->plan);
-        return sync_remove(&router->plan, &router->channel);
+        plan_remove_rules(router);
+        return sync_remove(router);
     }
-    router->plan.has_work |= router->plan.is_claimed;
+    router->has_work |= router->is_claimed;
     return 0;
 }

@@ -8,19 +8,73 @@
 #define RIPTIDE_LIB_APPLY_ROUTER_H
 
 #include "netlink.h"
-#include "plan.h"
+#include "rule.h"
+#include "targets.h"
+
+#include <riptide/apply.h>
+
+/*
+ * Costs, in destinations that are asked and written; and what there is for them: less than a tenth
+ * of a core. Where a storm of changes has used it up, the rule stays away until it is refilled.
+ */
+enum {
+    COST_REMOVAL = 64,     /* of a rule */
+    MESSAGES_PER_COST = 8, /* of dumps */
+    BUDGET_MAX = 16384,
+    BUDGET_PER_S = 8192,
+};
+
+/* What a scan reads, as bits. */
+enum scan_part {
+    SCAN_LINKS = 1,
+    SCAN_RULES = 2,
+    SCAN_ROUTES = 4, /* of main and of our table, and sysctls */
+    SCAN_ALL = 7,
+};
+
+/* What an event may have done to a destination. */
+enum touch {
+    TOUCH_NONE,
+    TOUCH_BASE,  /* its base route may be another; */
+    TOUCH_ROUTE, /* and our own route may be gone, or changed */
+};
+
+/* Our rule in one family. */
+struct rule_state {
+    bool is_in_place;
+    bool must_remove; /* before any other work */
+    struct rule rule;
+    const char *reason; /* why it cannot be in place (static); NULL: it can */
+};
 
 struct router {
-    struct plan plan;
+    struct riptide_applier_config config;
+    struct targets targets;
+    struct routing routing;
+    struct rules seen[2]; /* the host's rules, as of the last scan */
+    struct rule_state own[2];
+    uint32_t scan_wanted;      /* SCAN_...: of the next scan */
+    uint32_t scanning;         /* SCAN_...: of the present one; 0: none is running */
+    enum touch all_touched[2]; /* since the family's last query */
+    int64_t budget;            /* no work is begun where it is not above 0 */
+    uint32_t round;            /* seconds since all destinations were asked again, below ROUND_S */
+    bool is_claimed;           /* the namespace is claimed: rules and routes are written */
+    bool has_work;             /* not all that was requested has taken effect */
+    struct riptide_applier_stats stats;
+    struct {
+        uint32_t rules, routes, table;
+    } removed;         /* of ours, what scans have found out of place; the first rule's table */
+    int removal_error; /* the last one */
+
     struct netlink channel; /* for requests */
     struct netlink dumps;   /* of a scan: a socket of its own, as requests must not wait for it */
     struct mnl_socket *notifications; /* whose fd is readable for router_dispatch */
-    const char *why_paused;  /* the text given to router_set_paused; NULL: it is not */
-    uint32_t scan_step;      /* the present dump of a scan; */
-    uint32_t n_scanned;      /* messages of scans so far */
-    bool is_asked;           /* its request was sent */
-    bool is_interrupted;     /* a change interrupted a dump */
-    uint32_t n_setbacks;     /* successive dispatches that began anew after a temporary error */
+    const char *why_paused; /* the text given to router_set_paused; NULL: it is not */
+    uint32_t scan_step;     /* the present dump of a scan; */
+    uint32_t n_scanned;     /* messages of scans so far */
+    bool is_asked;          /* its request was sent */
+    bool is_interrupted;    /* a change interrupted a dump */
+    uint32_t n_setbacks;    /* successive dispatches that began anew after a temporary error */
 };
 
 /* In the namespace of the calling thread. The configuration has been checked. */
@@ -52,7 +106,38 @@ int router_find(const struct router *router, const struct riptide_prefix *dst,
                 struct riptide_route *route);
 
 /*
- * scan.c: reads one buffer of the scan that the plan wants. Where changes interrupted it, it wants
+ * plan.c, pure except for memory: events and the kernel's answers add work, router.c says in which
+ * order it is done. plan_init leaves the sockets to router_new.
+ */
+void plan_init(struct router *router, const struct riptide_applier_config *config);
+void plan_deinit(struct router *router);
+
+/* Records what is wanted. Outcomes and errors: those of targets_add. */
+int plan_want(struct router *router, const struct riptide_wanted *wanted);
+
+/* Requests a scan of these parts, before any destination is asked again. */
+void plan_want_scan(struct router *router, uint32_t parts);
+
+/* Until all routes are right again. */
+void plan_remove_rules(struct router *router);
+
+/* After an unknown change of anything: rules are removed, everything is read again. */
+void plan_distrust(struct router *router);
+
+/*
+ * So many seconds have passed: refills the budget, and asks again what failed, and all destinations
+ * within a minute, for what the kernel does not announce.
+ */
+void plan_tick(struct router *router, uint32_t seconds);
+
+/* Processes a notification. A malformed one counts as any change. */
+void plan_follow(struct router *router, const struct nlmsghdr *message);
+
+/* Likewise a message about a link, of a dump as well. Errors: those of routing_take_link. */
+int plan_follow_link(struct router *router, const struct nlmsghdr *message);
+
+/*
+ * scan.c: reads one buffer of the scan that is wanted. Where changes interrupted it, it wants
  * another. Deletes rules and routes of ours that are not as we have placed them.
  */
 int scan_step(struct router *router);
@@ -61,24 +146,24 @@ int scan_step(struct router *router);
 enum { RESOLVE_MAX_TARGETS = 64, BATCH_MAX_TARGETS = BATCH_MAX_REQUESTS / 2 };
 
 /* sync.c: asks for the base routes of n targets and sets them. After an error some are set. */
-int sync_resolve(struct plan *plan, struct netlink *channel, struct target **targets, uint32_t n);
+int sync_resolve(struct router *router, struct target **targets, uint32_t n);
 
 /* Asks and writes a batch of the targets that are due. After an error all of them stay due. */
-int sync_targets(struct plan *plan, struct netlink *channel);
+int sync_targets(struct router *router);
 
 /* Puts the rules of every family in place, or removes those of families that cannot have any. */
-int sync_rules(struct plan *plan, struct netlink *channel, struct riptide_error *error);
+int sync_rules(struct router *router, struct riptide_error *error);
 
-/* Deletes the rules that the plan wants removed: local TCP uses main until sync_rules. */
-int sync_remove(struct plan *plan, struct netlink *channel);
+/* Deletes the rules that must go: local TCP uses main until sync_rules. */
+int sync_remove(struct router *router);
 
 /* Deletes every rule of ours that a scan has found in families[i], unless it is in its place. */
-int sync_check_rules(struct plan *plan, struct netlink *channel, int i);
+int sync_check_rules(struct router *router, int i);
 
 /* router.c: while it is on notifications queue, up to 32 MB of the kernel's. */
-int router_subscribe(struct mnl_socket *socket, bool is_on);
+int router_subscribe(struct router *router, bool is_on);
 
 /* Reads one buffer of them. Returns 1 where there was one. */
-int router_read(struct mnl_socket *socket, struct plan *plan);
+int router_read(struct router *router);
 
 #endif
