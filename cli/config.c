@@ -11,7 +11,6 @@ struct reader {
     struct settings *settings;
     const struct option_row *rows; /* of the present section */
     void *target;
-    bool is_lost; /* its header is wrong, so its keys have no meaning */
 };
 
 static int set_key(struct reader *reader, const char *key, const char *value,
@@ -93,7 +92,6 @@ static void cut_comment(char *line)
 static int take_line(struct reader *reader, char *line, struct riptide_error *error)
 {
     char *value;
-    int r;
 
     line += strspn(line, " \t");
     cut_comment(line);
@@ -102,12 +100,9 @@ static int take_line(struct reader *reader, char *line, struct riptide_error *er
         if (iscntrl((unsigned char)*c) && *c != '\t')
             return options_refuse(error, "contains a control character (0x%02x)", *c);
     }
-    if (*line == '[') {
-        r = enter_section(reader, line, error);
-        reader->is_lost = r < 0;
-        return r;
-    }
-    if (!*line || reader->is_lost)
+    if (*line == '[')
+        return enter_section(reader, line, error);
+    if (!*line)
         return 0;
     value = strchr(line, '=');
     if (!value)
@@ -117,21 +112,17 @@ static int take_line(struct reader *reader, char *line, struct riptide_error *er
     return set_key(reader, line, value + strspn(value, " \t"), error);
 }
 
-int config_parse(struct settings *settings, const char *name, char *lines)
+int config_parse(struct settings *settings, const char *name, char *lines,
+                 struct riptide_error *error)
 {
     struct reader reader = { .settings = settings, .rows = settings_rows, .target = settings };
-    struct riptide_error error;
+    struct riptide_error mistake;
     char *line;
-    int r = 0;
 
     settings->file = name;
     for (int n = 1; (line = strsep(&lines, "\n")); n++) {
-        if (take_line(&reader, line, &error) == 0)
-            continue;
-        /* Later mistakes may follow from the first one. */
-        if (r == 0)
-            options_refuse(&settings->mistake, "%.100s:%d: %.140s", name, n, error.text);
-        r = -EINVAL;
+        if (take_line(&reader, line, &mistake) < 0)
+            return options_refuse(error, "%.100s:%d: %.140s", name, n, mistake.text);
     }
-    return r;
+    return 0;
 }

@@ -178,7 +178,6 @@ static int make_agent(struct settings *settings, struct riptide_agent **agentp,
     /* Peers must not know which of their connections are held out. */
     if (getrandom(seed, sizeof(*seed), 0) != (ssize_t)sizeof(*seed))
         return -errno;
-    settings_link(settings);
     r = riptide_agent_new(agentp, &settings->agent, error);
     for (size_t i = 0; r == 0 && i < settings->n_overrides; i++) {
         r = hints_check(settings, &settings->overrides[i].dst, error);

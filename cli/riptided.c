@@ -9,10 +9,8 @@
 #include "settings.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Blocks from this size on are mapped separately, and returned to the kernel when freed. */
 enum { LARGE_BLOCK_BYTES = 128 * 1024 };
@@ -34,14 +32,12 @@ static void print_help(void)
 
 /*
  * For a service manager, after the daemon has ended in any way: also if it could not start as
- * another one runs, whose routes these are.
+ * another one runs, whose routes these are, or as its file has a mistake.
  */
 static int flush(const struct settings *settings)
 {
-    struct riptide_applier_config numbers;
     char holder[] = "a process that cannot be seen from here";
     struct riptide_error error = { .text = "" };
-    uint32_t default_table;
     int pid, r;
 
     if (kernel_find_holder(&pid)) {
@@ -53,33 +49,22 @@ static int flush(const struct settings *settings)
                  holder);
         return EXIT_SUCCESS;
     }
-    if (settings->mistake.text[0])
-        log_line(LOG_LEVEL_WARNING,
-                 "%s; flushing with the other values", settings->mistake.text);
-    riptide_applier_config_init(&numbers, sizeof(numbers));
-    default_table = numbers.table;
-    numbers.table = settings->applier.table;
-    r = riptide_applier_flush(&numbers, &error);
-    if (r == -EINVAL) {
-        settings_explain_refusal(settings, &error);
-        log_line(LOG_LEVEL_WARNING, "%s; flushing with table %" PRIu32, error.text, default_table);
-        numbers.table = default_table;
-        r = riptide_applier_flush(&numbers, &error);
+    r = riptide_applier_flush(&settings->applier, &error);
+    if (r == 0) {
+        log_line(LOG_LEVEL_INFO, "%s", error.text);
+        return EXIT_SUCCESS;
     }
-    if (r < 0) {
-        log_line(LOG_LEVEL_ERROR, "flush: %s",
-                 r == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, r));
-        return EXIT_FAILURE;
-    }
-    log_line(LOG_LEVEL_INFO, "%s", error.text);
-    return EXIT_SUCCESS;
+    settings_explain_refusal(settings, &error);
+    log_line(LOG_LEVEL_ERROR, "flush: %s",
+             r == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, r));
+    return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 }
 
 int main(int argc, char **argv)
 {
     struct riptide_error error = { .text = "" };
     struct settings settings;
-    int status = EXIT_SUCCESS, r;
+    int status = EXIT_SUCCESS;
 
     /*
      * glibc raises this with each large block that is freed: growing tables would then leave their
@@ -87,28 +72,13 @@ int main(int argc, char **argv)
      */
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     log_init("riptided");
-    r = settings_load(&settings, argc, argv, &error);
-    /* A program would end with it, and with the program what needs it. A dry run ends nothing. */
-    if (settings.once && !settings.applier.dry_run && settings.applier.backend == RIPTIDE_AUTO) {
-        settings.applier.backend = RIPTIDE_ROUTES;
-        settings.applier.holdout_percent = 0;
-        settings.applier.cgroup = NULL;
-    }
-    if (r < 0) {
+    if (settings_load(&settings, argc, argv, &error) < 0) {
         log_answer("%s", error.text);
         status = EXIT_USAGE;
     } else if (settings.help) {
         print_help();
     } else if (settings.version) {
         printf("riptided %s\n", riptide_version());
-    } else if (settings.flush && (settings.check || settings.applier.dry_run)) {
-        log_answer("--flush removes rules and routes, --check and --dry-run nothing: not both");
-        status = EXIT_USAGE;
-    } else if (settings.once && settings.applier.backend != RIPTIDE_ROUTES &&
-               !settings.applier.dry_run) {
-        log_answer("--once leaves routes; windows by the program end with riptided: --apply "
-                   "routes");
-        status = EXIT_USAGE;
     } else if (settings.flush) {
         status = flush(&settings);
     } else {

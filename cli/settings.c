@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The default; the file need not exist. */
-static const char default_path[] = "/etc/riptide/riptided.conf";
+#define DEFAULT_PATH "/etc/riptide/riptided.conf"
 
 #define KEY(name, kind, field, help)                                                               \
     {                                                                                              \
@@ -51,7 +50,7 @@ const struct option_row settings_rows[] = {
     KEY("control-group", group, control_group, "its members may make changes, as root may"),
     KEY("metrics", path, metrics, "file for Prometheus (textfile collector)"),
     KEY("log-level", level, log_level, "error, warning, info, debug (default info)"),
-    OPTION("config", path, config, "read this file and not /etc/riptide/riptided.conf"),
+    OPTION("config", path, config, "read this file and not " DEFAULT_PATH),
     OPTION("check", flag, check, "check file and options, and exit"),
     OPTION("dry-run", flag, applier.dry_run, "print changes, make none; needs no privilege"),
     OPTION("once", flag, once, "one round, then exit and leave the routes in place"),
@@ -73,8 +72,9 @@ const struct option_row override_rows[] = {
     { .name = NULL },
 };
 
-/* For hosts; a program that embeds the library sets it itself. */
+/* Where nothing is given: 5 with the program; routes cannot hold out single connections. */
 enum { HOLDOUT_PERCENT = 5 };
+#define NOT_GIVEN UINT32_MAX
 
 void settings_init(struct settings *settings)
 {
@@ -86,20 +86,7 @@ void settings_init(struct settings *settings)
     riptide_observer_config_init(&settings->observer, sizeof(settings->observer));
     riptide_estimator_config_init(&settings->estimator, sizeof(settings->estimator));
     riptide_applier_config_init(&settings->applier, sizeof(settings->applier));
-    settings->applier.holdout_percent = HOLDOUT_PERCENT;
-}
-
-void settings_link(struct settings *settings)
-{
-    settings->agent.observer = &settings->observer;
-    settings->agent.estimator = &settings->estimator;
-    settings->agent.applier = &settings->applier;
-    if (settings->state && strcmp(settings->state, "none"))
-        settings->agent.state = settings->state;
-    /* The default has no effect by routes alone, where another value is refused. */
-    if (settings->applier.backend == RIPTIDE_ROUTES &&
-        settings->applier.holdout_percent == HOLDOUT_PERCENT)
-        settings->applier.holdout_percent = 0;
+    settings->applier.holdout_percent = NOT_GIVEN;
 }
 
 void settings_deinit(struct settings *settings)
@@ -119,7 +106,6 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
     if (n_operands > 0)
         return options_refuse(error, "%s: unexpected operand; only options are allowed (--help)",
                               argv[0]);
-    settings_link(settings);
     return n_operands;
 }
 
@@ -155,27 +141,36 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
     }
 }
 
-/* The file of that path, or for NULL the default one, which need not exist. */
-static int read_file(struct settings *settings, const char *path, struct riptide_error *error)
+/* What depends on several settings; those of the library point to each other from here on. */
+static int settle(struct settings *settings, struct riptide_error *error)
 {
-    const char *name = path ? path : default_path;
-    int r = file_load(name, &settings->text, error);
+    struct riptide_applier_config *applier = &settings->applier;
 
-    if (r == 0 && config_parse(settings, name, settings->text) < 0) {
-        *error = settings->mistake;
-        return -EINVAL;
+    /* A program would end with it, and with the program what needs it. A dry run ends nothing. */
+    if (settings->once && !applier->dry_run && applier->backend == RIPTIDE_AUTO) {
+        applier->backend = RIPTIDE_ROUTES;
+        applier->holdout_percent = NOT_GIVEN;
+        applier->cgroup = NULL;
     }
-    if ((r == -ENOENT || r == -ENOTDIR) && !path) {
-        error->text[0] = '\0';
-        return 0;
-    }
-    return r;
+    if (applier->holdout_percent == NOT_GIVEN)
+        applier->holdout_percent = applier->backend == RIPTIDE_ROUTES ? 0 : HOLDOUT_PERCENT;
+    settings->agent.observer = &settings->observer;
+    settings->agent.estimator = &settings->estimator;
+    settings->agent.applier = applier;
+    if (settings->state && strcmp(settings->state, "none"))
+        settings->agent.state = settings->state;
+    if (settings->flush && (settings->check || applier->dry_run))
+        return options_refuse(
+            error, "--flush removes rules and routes, --check and --dry-run nothing: not both");
+    if (settings->once && applier->backend != RIPTIDE_ROUTES && !applier->dry_run)
+        return options_refuse(error, "--once leaves routes; windows by the program end with "
+                                     "riptided: --apply routes");
+    return 0;
 }
 
 int settings_load(struct settings *settings, int argc, char **argv, struct riptide_error *error)
 {
-    const char *directories = getenv("STATE_DIRECTORY"), *path;
-    bool is_flush;
+    const char *directories = getenv("STATE_DIRECTORY"), *path, *name;
     int r;
 
     /* Once to find the file, and again over its values. */
@@ -183,8 +178,10 @@ int settings_load(struct settings *settings, int argc, char **argv, struct ripti
     r = settings_parse(settings, argc, argv, error);
     if (r < 0 || settings->help || settings->version)
         return r;
+    if (settings->flush)
+        return settle(settings, error);
     path = settings->config;
-    is_flush = settings->flush && !settings->check;
+    name = path ? path : DEFAULT_PATH;
     settings_deinit(settings);
     settings_init(settings);
     if (directories && *directories) {
@@ -193,9 +190,13 @@ int settings_load(struct settings *settings, int argc, char **argv, struct ripti
                  (int)strcspn(directories, ":"), directories);
         settings->state = settings->state_of_unit;
     }
-    r = read_file(settings, path, error);
-    if (r < 0 && !is_flush)
-        return r;
-    settings->mistake = *error;
-    return settings_parse(settings, argc, argv, error);
+    r = file_load(name, &settings->text, error);
+    /* The default one need not exist. */
+    if (r == 0)
+        r = config_parse(settings, name, settings->text, error);
+    else if (!path && (r == -ENOENT || r == -ENOTDIR))
+        r = 0;
+    if (r == 0)
+        r = settings_parse(settings, argc, argv, error);
+    return r < 0 ? r : settle(settings, error);
 }

@@ -26,10 +26,9 @@ struct settings {
     bool help;
     bool version;
 
-    const char *file;             /* the file that was read; NULL: none */
-    char *text;                   /* of it, to which values point */
-    struct riptide_error mistake; /* the first one in it; empty: none */
-    char state_of_unit[256];      /* the default of `state` with a service manager */
+    const char *file;        /* the file that was read; NULL: none */
+    char *text;              /* of it, to which values point */
+    char state_of_unit[256]; /* the default of `state` with a service manager */
 };
 
 /* The keys, followed by options that are none, into struct settings. */
@@ -38,16 +37,10 @@ extern const struct option_row settings_rows[];
 /* The keys of a [prefix ...] section, into struct riptide_hint. */
 extern const struct option_row override_rows[];
 
-/* The library's defaults. After moving the struct, call settings_link. */
+/* The library's defaults. */
 void settings_init(struct settings *settings);
 
 void settings_deinit(struct settings *settings);
-
-/*
- * Updates the library's pointers after lists have grown or the struct has moved. By routes alone
- * the default share held out is 0.
- */
-void settings_link(struct settings *settings);
 
 /* Puts the key in place of the library's field: "estimator.cwnd_min: ..." becomes "cwnd-min: ...". */
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
@@ -57,14 +50,15 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
 
 /*
  * In config.c: reads the lines of the file `name` over the present values, which point into them.
- * Returns -EINVAL where a line is wrong: it is skipped, and the first such is settings->mistake.
+ * Errors: -EINVAL, with a line that names the first mistake.
  */
-int config_parse(struct settings *settings, const char *name, char *lines);
+int config_parse(struct settings *settings, const char *name, char *lines,
+                 struct riptide_error *error);
 
 /*
- * Fills `settings`; free it with settings_deinit in any case. With --help or --version no file is
- * read. With --flush mistakes in the file, or that it is unreadable, are no error: the other values
- * count. Errors, each with a line: -EINVAL (a mistake in options or file), those of open(2).
+ * Fills `settings`, which must not move then; free it with settings_deinit in any case. With
+ * --help, --version or --flush no file is read. Errors, each with a line: -EINVAL (a mistake in
+ * options or file), those of open(2).
  */
 int settings_load(struct settings *settings, int argc, char **argv, struct riptide_error *error);
 

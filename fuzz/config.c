@@ -10,15 +10,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
+    struct riptide_error error = { .text = "" };
     struct settings settings;
     int r;
 
     settings_init(&settings);
     settings.text = strndup((const char *)data, n);
-    r = config_parse(&settings, "f", settings.text);
-    CASE_CHECK((r < 0) == (settings.mistake.text[0] != '\0'));
-    CASE_CHECK(r == 0 || !strncmp(settings.mistake.text, "f:", 2));
-    CASE_CHECK(!strchr(settings.mistake.text, '\n'));
+    r = config_parse(&settings, "f", settings.text, &error);
+    CASE_CHECK((r < 0) == (error.text[0] != '\0'));
+    CASE_CHECK(r == 0 || !strncmp(error.text, "f:", 2));
+    CASE_CHECK(!strchr(error.text, '\n'));
     settings_deinit(&settings);
     return 0;
 }

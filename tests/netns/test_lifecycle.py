@@ -241,26 +241,16 @@ def test_what_was_stopped_says_so_and_does_not_start_again(net):
         assert not rules(net.host) and not routes(net.host)
 
 
-@pytest.mark.parametrize("text, table", [
-    ("protocol = 222\ntable = 99\n[none]\n", 99),
-    ("no sense\ntable = 99\n[prefix\n", 99),
-    ("table = 254\n", TABLE),
-    (None, TABLE),
-], ids=["key", "line", "refused", "gone"])
-def test_stop_hook_needs_no_valid_file(net, tmp_path, text, table):
+def test_stop_hook_reads_no_file(net, tmp_path):
     before = snapshot(net.host)
-    with Daemon.learned(net, "203.0.113.1", table=table) as daemon:
+    with Daemon.learned(net, "203.0.113.1", table=99) as daemon:
         daemon.kill()
-    path = tmp_path / "riptided.conf"
-    if text:
-        path.write_text(text)
-    done = net.host.run(RIPTIDED, "--flush", "--config", path)
+    (tmp_path / "riptided.conf").write_text("no sense\n")
+    assert ", table 99\n" in net.host.run(RIPTIDED, "--flush", "--config", tmp_path / "riptided.conf").stderr
     assert snapshot(net.host) == before
-    warned = re.findall(r"^riptided: warning: \S.*", done.stderr, re.MULTILINE)
-    assert len(warned) == 1, done.stderr
-    assert str(path) in warned[0] or "table: 254" in warned[0]
     # A wrong command line is the user's mistake.
-    assert "table x" in one_line(net.host.run(RIPTIDED, "--flush", "--table", "x", check=False), 2)
+    for table in "x", "254":
+        assert "table" in one_line(net.host.run(RIPTIDED, "--flush", "--table", table, check=False), 2)
 
 
 @pytest.mark.parametrize("prefix", [AS_NOBODY, WITHOUT_NET_ADMIN], ids=["nobody", "root-without"])

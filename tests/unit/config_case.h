@@ -15,12 +15,13 @@
 /* Those that are freed where they go out of scope. */
 #define SETTINGS __attribute__((cleanup(settings_deinit))) struct settings
 
-static inline int read_text(struct settings *settings, const char *text)
+static inline int read_text(struct settings *settings, const char *text,
+                            struct riptide_error *error)
 {
     settings_init(settings);
     settings->text = strdup(text);
     assert_non_null(settings->text);
-    return config_parse(settings, "a.conf", settings->text);
+    return config_parse(settings, "a.conf", settings->text, error);
 }
 
 #endif

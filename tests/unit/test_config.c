@@ -7,16 +7,19 @@
 
 static void assert_taken(struct settings *settings, const char *text)
 {
-    if (read_text(settings, text) != 0)
-        fail_msg("%s", settings->mistake.text);
+    struct riptide_error error;
+
+    if (read_text(settings, text, &error) != 0)
+        fail_msg("%s", error.text);
 }
 
 static void assert_refused(const char *text, const char *expected)
 {
+    struct riptide_error error;
     SETTINGS settings;
 
-    assert_int_equal(read_text(&settings, text), -EINVAL);
-    assert_string_equal(settings.mistake.text, expected);
+    assert_int_equal(read_text(&settings, text, &error), -EINVAL);
+    assert_string_equal(error.text, expected);
 }
 
 /* As editors leave them. A comment begins behind a blank: names may hold these characters. */
@@ -99,17 +102,6 @@ TEST(mistakes_are_named_with_line_key_value_and_remedy)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_refused(cases[i][0], cases[i][1]);
-}
-
-/* Later mistakes may follow from it; correct values count for commands that continue. */
-TEST(first_mistake_is_named_and_the_rest_read)
-{
-    SETTINGS settings;
-
-    assert_int_equal(read_text(&settings, "tll = 1\ncwnd-max = 50\n[prefix]\ncwnd-max = 3\n"), -EINVAL);
-    assert_string_equal(settings.mistake.text, "a.conf:1: tll: " UNKNOWN);
-    assert_int_equal(settings.estimator.cwnd_max, 50);
-    assert_int_equal(settings.n_overrides, 0);
 }
 
 TEST(too_many_sections)
