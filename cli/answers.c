@@ -155,23 +155,15 @@ json_t *answer_history(struct daemon *daemon, const struct request *request,
                        struct riptide_error *error)
 {
     files_note_hour(daemon);
-    return json_pack("{s:o}", "hours",
-                     history_json(&daemon->history, daemon->history.last.realtime_s));
+    return json_pack("{s:O}", "hours", daemon->history.hours);
 }
 
 json_t *answer_metrics(struct daemon *daemon, const struct request *request,
                        struct riptide_error *error)
 {
-    char *text = NULL;
-    json_t *answer;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
+    char *text = metrics_text(daemon);
+    json_t *answer = text ? json_pack("{s:s}", "metrics", text) : NULL;
 
-    if (!out)
-        return NULL;
-    metrics_print(out, daemon);
-    fclose(out);
-    answer = json_pack("{s:s}", "metrics", text);
     free(text);
     return answer;
 }

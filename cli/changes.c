@@ -8,60 +8,49 @@
 #include <string.h>
 #include <time.h>
 
-void changes_note(struct daemon *daemon, const struct riptide_route *route)
+static struct destination_changes *find(struct changes *changes, const struct riptide_prefix *dst)
 {
-    struct changes *changes = &daemon->changes;
-    struct change *oldest = changes->list, *own = NULL, *last = NULL;
-    unsigned int n = 0;
+    for (size_t i = 0; i < CHANGES; i++) {
+        if (prefix_equals(&changes->list[i].latest[0].route.dst, dst))
+            return &changes->list[i];
+    }
+    return NULL;
+}
 
-    for (struct change *change = changes->list; change < changes->list + CHANGES; change++) {
-        if (change->number < oldest->number)
-            oldest = change;
-        if (change->number == 0 || !prefix_equals(&change->route.dst, &route->dst))
-            continue;
-        n++;
-        if (!own || change->number < own->number)
-            own = change;
-        if (change->route.backend == route->backend && (!last || change->number > last->number))
-            last = change;
+void changes_note(struct changes *changes, const struct riptide_route *route)
+{
+    struct destination_changes *own = find(changes, &route->dst);
+    const struct change *last = NULL;
+
+    if (!own) {
+        own = &changes->list[changes->n++ % CHANGES];
+        *own = (struct destination_changes){ .latest = { { .time = 0 } } };
+    }
+    for (size_t i = CHANGES_OF_ONE; i-- > 0;) {
+        if (own->latest[i].route.backend == route->backend)
+            last = &own->latest[i];
     }
     /* Only what goes along with the window is new, as the shortest timeout of retransmissions. */
     if (last && last->route.state == route->state && last->route.initcwnd == route->initcwnd &&
         strcmp(last->route.reason, route->reason) == 0)
         return;
-    if (n == CHANGES_OF_ONE)
-        oldest = own;
-    *oldest = (struct change){
-        .number = ++changes->n,
-        .time = time(NULL),
-        .route = *route,
-    };
+    memmove(own->latest + 1, own->latest, sizeof(own->latest) - sizeof(own->latest[0]));
+    own->latest[0] = (struct change){ .time = time(NULL), .route = *route };
 }
 
-json_t *changes_json(const struct daemon *daemon, const struct riptide_prefix *dst)
+json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst)
 {
-    json_t *changes = json_array();
-    uint64_t before = UINT64_MAX;
+    const struct destination_changes *own = find(changes, dst);
+    json_t *list = json_array();
 
-    for (int i = 0; i < CHANGES_OF_ONE; i++) {
-        const struct change *next = NULL;
+    for (size_t i = 0; own && i < CHANGES_OF_ONE && own->latest[i].time > 0; i++) {
+        const struct riptide_route *route = &own->latest[i].route;
 
-        for (size_t j = 0; j < CHANGES; j++) {
-            const struct change *change = &daemon->changes.list[j];
-
-            if (change->number > 0 && change->number < before &&
-                prefix_equals(&change->route.dst, dst) && (!next || change->number > next->number))
-                next = change;
-        }
-        if (!next)
-            break;
-        before = next->number;
         json_array_append_new(
-            changes, json_pack("{s:I, s:s, s:s, s:I, s:o}", "time", (json_int_t)next->time, "by",
-                               riptide_name(RIPTIDE_NAMES_BACKEND, next->route.backend), "state",
-                               riptide_name(RIPTIDE_NAMES_ROUTE_STATE, next->route.state),
-                               "initcwnd", (json_int_t)next->route.initcwnd, "reason",
-                               text_or_null(next->route.reason)));
+            list, json_pack("{s:I, s:s, s:s, s:I, s:o}", "time", (json_int_t)own->latest[i].time,
+                            "by", riptide_name(RIPTIDE_NAMES_BACKEND, route->backend), "state",
+                            riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state), "initcwnd",
+                            (json_int_t)route->initcwnd, "reason", text_or_null(route->reason)));
     }
-    return changes;
+    return list;
 }

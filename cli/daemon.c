@@ -233,6 +233,7 @@ int daemon_run(struct settings *settings)
     gid_t group;
 
     daemon.settings = settings;
+    daemon.history.hours = json_array();
     log_set_level(settings->log_level);
     /* Making an agent checks everything and changes nothing. */
     r = make_agent(settings, &daemon.agent, &error);
@@ -244,6 +245,7 @@ int daemon_run(struct settings *settings)
         printf("%s: valid\n", settings->file ? settings->file : "options, without a file");
     else
         status = serve(&daemon);
+    json_decref(daemon.history.hours);
     riptide_agent_free(daemon.agent);
     return status;
 }

@@ -16,6 +16,14 @@ enum ending {
     ENDING_FAILED, /* the agent cannot go on, or the only round failed */
 };
 
+/* Connections that opened, by what they got; by routes, as they closed. */
+struct opened_counts {
+    uint64_t with_window;
+    uint64_t held_out;
+    uint64_t without; /* by the program: to destinations with a window */
+    uint64_t by_cwnd[RIPTIDE_WINDOW_BUCKETS]; /* by the program */
+};
+
 /* Counters every ten seconds, so that `status` has those of the last minute: a ring. */
 enum { MINUTE_PARTS = 6 };
 struct minute {
@@ -24,15 +32,19 @@ struct minute {
     unsigned int n;    /* noted so far */
 };
 
-/* The latest changes of windows: as many of each destination as `riptide show DST` has room for. */
-enum { CHANGES = 256, CHANGES_OF_ONE = 4 };
+/*
+ * The latest changes of windows, newest first: as many of each destination as `riptide show DST`
+ * has room for. A new destination takes the place of the one that came first.
+ */
+enum { CHANGES = 128, CHANGES_OF_ONE = 4 };
 struct changes {
-    struct change {
-        uint64_t number; /* counted from 1; 0: free */
-        time_t time;     /* CLOCK_REALTIME */
-        struct riptide_route route;
+    struct destination_changes {
+        struct change {
+            time_t time; /* CLOCK_REALTIME; 0: none */
+            struct riptide_route route;
+        } latest[CHANGES_OF_ONE];
     } list[CHANGES];
-    uint64_t n; /* so far */
+    size_t n; /* destinations so far */
 };
 
 /* The state of the daemon, for `status`. */
@@ -91,15 +103,15 @@ const char *health_word(const struct daemon *daemon, char reason[256]);
 /* Connections of the last 50 to 60 seconds. */
 json_t *health_minute(const struct daemon *daemon);
 
-/* Connections that opened, by what they got; by routes, as they closed. */
+/* So far. */
 struct opened_counts health_count_opened(const struct daemon *daemon);
 
 /* Time until windows are tried again; 0: they are given. */
 double health_suspended_s(const struct daemon *daemon);
 
-/* In changes.c: keeps a change, in place of an old one; and a destination's, newest first. */
-void changes_note(struct daemon *daemon, const struct riptide_route *route);
-json_t *changes_json(const struct daemon *daemon, const struct riptide_prefix *dst);
+/* In changes.c: keeps a change, in place of an old one; and lists those of a destination. */
+void changes_note(struct changes *changes, const struct riptide_route *route);
+json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst);
 
 /* In answers.c: the share held out now; as in `verdict`. */
 double answers_holdout_percent(const struct daemon *daemon);
@@ -108,8 +120,8 @@ double answers_holdout_percent(const struct daemon *daemon);
 struct riptide_prefix destinations_group(const struct settings *settings,
                                          const struct riptide_prefix *peer);
 
-/* In metrics.c: Prometheus text of now. */
-void metrics_print(FILE *out, const void *daemon);
+/* In metrics.c: Prometheus text of now, which the caller frees; NULL: no memory. */
+char *metrics_text(struct daemon *daemon);
 
 /* In hints.c: takes the hints that the agent has loaded; logs their number. */
 void hints_load(struct daemon *daemon);

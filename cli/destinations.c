@@ -244,5 +244,5 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
         "window",
         found->estimate ? window_json(found->estimate, settings->estimator.ttl_ns) : NULL, "route",
         shown_of(found) ? route_json(shown_of(found)) : NULL, "program",
-        program_json(daemon, found), "changes", changes_json(daemon, &group));
+        program_json(daemon, found), "changes", changes_json(&daemon->changes, &group));
 }

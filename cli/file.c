@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,14 +44,14 @@ int file_load(const char *path, char **textp, struct riptide_error *error)
     return r;
 }
 
-int file_replace(const char *path, unsigned int mode, void (*print)(FILE *out, const void *from),
-                 const void *from, struct riptide_error *error)
+int file_replace(const char *path, unsigned int mode, const char *text, struct riptide_error *error)
 {
     char temporary[PATH_MAX];
     struct stat there;
-    FILE *out;
     int fd, r = 0;
 
+    if (!text)
+        return fail(error, path, strerror(ENOMEM), -ENOMEM);
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
         return fail(error, path, strerror(ENAMETOOLONG), -ENAMETOOLONG);
     /* A rename replaces anything: devices, FIFOs and links must stay. */
@@ -59,13 +60,11 @@ int file_replace(const char *path, unsigned int mode, void (*print)(FILE *out, c
     /* One that was left by a process that was killed, or a trap: made anew, never opened. */
     unlink(temporary);
     fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    out = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!out)
+    if (fd < 0)
         return fail(error, path, strerror(errno), -errno);
-    print(out, from);
-    if (fchmod(fd, mode) < 0 || fflush(out) != 0)
+    if (dprintf(fd, "%s", text) < 0 || fchmod(fd, mode) < 0)
         r = -errno;
-    if (fclose(out) != 0 && r == 0)
+    if (close(fd) < 0 && r == 0)
         r = -errno;
     if (r == 0 && rename(temporary, path) < 0)
         r = -errno;

@@ -4,7 +4,6 @@
 #define CLI_FILE_H
 
 #include <riptide/riptide.h>
-#include <stdio.h>
 
 /*
  * The text of a regular file, which the caller frees. Errors, each with a line: -EINVAL (not a
@@ -13,10 +12,10 @@
 int file_load(const char *path, char **textp, struct riptide_error *error);
 
 /*
- * Writes PATH.tmp and renames it. Errors, each with a line: -EINVAL (a directory, a link or a device
- * has that path, and stays), those of open(2), write(2) and rename(2).
+ * Writes PATH.tmp and renames it; text NULL: no memory. Errors, each with a line: -EINVAL (a
+ * directory, a link or a device has that path, and stays), those of open(2), write(2), rename(2).
  */
-int file_replace(const char *path, unsigned int mode, void (*print)(FILE *out, const void *from),
-                 const void *from, struct riptide_error *error);
+int file_replace(const char *path, unsigned int mode, const char *text,
+                 struct riptide_error *error);
 
 #endif

@@ -40,8 +40,8 @@ static const char *history_path(const struct daemon *daemon, char path[256])
 static void load_history(struct daemon *daemon)
 {
     struct riptide_error error = { .text = "" };
-    json_t *hours = NULL;
     char path[256], old[256 + sizeof(".old")], *text = NULL;
+    json_t *hours = NULL;
     struct stat there;
 
     if (lstat(history_path(daemon, path), &there) < 0 || !S_ISREG(there.st_mode))
@@ -92,16 +92,17 @@ static void read_segments(uint64_t *sent, uint64_t *retransmitted)
 
 void files_note_hour(struct daemon *daemon)
 {
+    const struct opened_counts opened = health_count_opened(daemon);
     struct riptide_verdict verdict;
     struct history_now now = {
         .realtime_s = clock_read_ns(CLOCK_REALTIME) / NS_PER_S,
-        .opened = health_count_opened(daemon),
-        .suspensions = daemon->health.suspensions,
+        .counters = { opened.with_window, opened.held_out, opened.without, 0, 0,
+                      daemon->health.suspensions },
     };
 
+    read_segments(&now.counters[3], &now.counters[4]);
     if (riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0)
         now.verdict = &verdict;
-    read_segments(&now.sent_segs, &now.retrans_segs);
     history_note(&daemon->history, &now);
 }
 
@@ -119,24 +120,18 @@ static void note(char failure[256], const char *what, int r, const struct riptid
     snprintf(failure, 256, "%s", r < 0 ? text : "");
 }
 
-static void print_history(FILE *out, const void *history)
-{
-    json_t *hours = history_json(history, (uint64_t)time(NULL));
-
-    json_dumpf(hours, out, JSON_REAL_PRECISION(6));
-    json_decref(hours);
-}
-
 /* `r` is the agent's result for the state, whose directory the history shares. */
 static void end_save(struct daemon *daemon, int r, struct riptide_error *error)
 {
-    char path[256];
+    char path[256], *text;
 
     note(daemon->state_failure, "state", r, error);
     if (r < 0)
         return;
-    r = file_replace(history_path(daemon, path), 0600, print_history, &daemon->history, error);
+    text = json_dumps(daemon->history.hours, JSON_REAL_PRECISION(6));
+    r = file_replace(history_path(daemon, path), 0600, text, error);
     note(daemon->history_failure, "history", r, error);
+    free(text);
 }
 
 void files_save(struct daemon *daemon, bool is_synced)
@@ -151,8 +146,10 @@ void files_save(struct daemon *daemon, bool is_synced)
 static void write_metrics(struct daemon *daemon)
 {
     struct riptide_error error = { .text = "" };
-    int r = file_replace(daemon->settings->metrics, 0644, metrics_print, daemon, &error);
+    char *text = metrics_text(daemon);
+    int r = file_replace(daemon->settings->metrics, 0644, text, &error);
 
+    free(text);
     note(daemon->metrics_failure, "metrics", r, &error);
     /* On a full disk the last one stays; -EINVAL: what is in its place is not ours. */
     daemon->has_metrics = r == 0 || (daemon->has_metrics && r != -EINVAL);

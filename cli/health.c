@@ -83,7 +83,7 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
     if (event->kind == RIPTIDE_AGENT_TICK)
         note_tick(daemon, event->tick);
     if (event->kind == RIPTIDE_AGENT_WINDOW)
-        changes_note(daemon, event->outcome);
+        changes_note(&daemon->changes, event->outcome);
     if (event->kind == RIPTIDE_AGENT_FAILED) {
         snprintf(health->failure, sizeof(health->failure), "%s", event->reason);
         health->is_failure_new = true;

@@ -3,93 +3,78 @@
 
 enum { HOUR_S = 3600 };
 
-/* The hour's place, emptied if it has another one's figures. */
-static struct hour *find_hour(struct history *history, json_int_t realtime_s)
-{
-    const json_int_t number = realtime_s / HOUR_S;
-    struct hour *hour = &history->hours[number % HISTORY_HOURS];
+static const char *const names[HISTORY_COUNTERS] = { "with_window", "held_out",     "without",
+                                                     "sent_segs",   "retrans_segs", "suspensions" };
 
-    if (hour->begin_s != number * HOUR_S)
-        *hour = (struct hour){ .begin_s = number * HOUR_S };
-    return hour;
+static json_int_t begin_of(const json_t *hour)
+{
+    return json_integer_value(json_object_get(hour, "hour"));
 }
 
-/* Counters of a program that was attached again, or of another namespace, have begun anew. */
-static json_int_t grown(uint64_t now, uint64_t before)
+/* The hour of that time. Those that are too old go, and those of a clock that was set back. */
+static json_t *find_hour(json_t *hours, json_int_t realtime_s)
 {
-    return (json_int_t)(now >= before ? now - before : now);
+    const json_int_t begin_s = realtime_s / HOUR_S * HOUR_S;
+    json_t *hour;
+
+    for (size_t i = json_array_size(hours); i-- > 0;) {
+        hour = json_array_get(hours, i);
+        if (begin_of(hour) == begin_s)
+            return hour;
+        if (begin_of(hour) > begin_s)
+            json_array_remove(hours, i);
+    }
+    while (json_array_size(hours) > 0 &&
+           begin_of(json_array_get(hours, 0)) <= begin_s - HISTORY_HOURS * HOUR_S)
+        json_array_remove(hours, 0);
+    hour = json_pack("{s:I}", "hour", begin_s);
+    for (size_t i = 0; i < HISTORY_COUNTERS; i++)
+        json_object_set_new(hour, names[i], json_integer(0));
+    json_array_append_new(hours, hour);
+    return hour;
 }
 
 void history_note(struct history *history, const struct history_now *now)
 {
-    const struct history_now *last = &history->last;
-    struct hour *hour = find_hour(history, (json_int_t)now->realtime_s);
+    const struct riptide_verdict *verdict = now->verdict;
+    json_t *hour = find_hour(history->hours, (json_int_t)now->realtime_s), *effect = NULL, *counter;
 
-    if (last->realtime_s > 0) {
-        hour->with_window += grown(now->opened.with_window, last->opened.with_window);
-        hour->held_out += grown(now->opened.held_out, last->opened.held_out);
-        hour->without += grown(now->opened.without, last->opened.without);
-        hour->sent_segs += grown(now->sent_segs, last->sent_segs);
-        hour->retrans_segs += grown(now->retrans_segs, last->retrans_segs);
-        hour->suspensions += grown(now->suspensions, last->suspensions);
+    for (size_t i = 0; i < HISTORY_COUNTERS && history->last.realtime_s > 0; i++) {
+        const uint64_t before = history->last.counters[i], after = now->counters[i];
+
+        counter = json_object_get(hour, names[i]);
+        /* Those of a program that was attached again, or of another namespace, begin anew. */
+        json_integer_set(counter, json_integer_value(counter) +
+                                      (json_int_t)(after >= before ? after - before : after));
     }
-    hour->has_effect = now->verdict != NULL;
-    if (now->verdict) {
-        hour->time = now->verdict->time.change;
-        hour->low = now->verdict->time.low;
-        hour->high = now->verdict->time.high;
-        hour->retransmitted = now->verdict->retransmitted.change;
-    }
+    if (verdict)
+        effect = json_pack("{s:f, s:f, s:f, s:f}", "time", verdict->time.change, "low",
+                           verdict->time.low, "high", verdict->time.high, "retransmitted",
+                           verdict->retransmitted.change);
+    json_object_set_new(hour, "effect", effect ? effect : json_null());
     history->last = *now;
     history->last.verdict = NULL;
 }
 
-static json_t *hour_json(const struct hour *hour)
-{
-    json_t *effect = NULL;
-
-    if (hour->has_effect)
-        effect = json_pack("{s:f, s:f, s:f, s:f}", "time", hour->time, "low", hour->low, "high",
-                           hour->high, "retransmitted", hour->retransmitted);
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o?}", "hour", hour->begin_s,
-                     "with_window", hour->with_window, "held_out", hour->held_out, "without",
-                     hour->without, "sent_segs", hour->sent_segs, "retrans_segs",
-                     hour->retrans_segs, "suspensions", hour->suspensions, "effect", effect);
-}
-
-json_t *history_json(const struct history *history, uint64_t realtime_s)
-{
-    const json_int_t number = (json_int_t)realtime_s / HOUR_S;
-    json_t *hours = json_array();
-
-    for (json_int_t n = number < HISTORY_HOURS ? 1 : number - HISTORY_HOURS + 1; n <= number; n++) {
-        const struct hour *hour = &history->hours[n % HISTORY_HOURS];
-
-        if (hour->begin_s == n * HOUR_S)
-            json_array_append_new(hours, hour_json(hour));
-    }
-    return hours;
-}
-
 void history_load(struct history *history, const json_t *hours)
 {
-    json_t *element, *effect;
-    struct hour hour;
+    const size_t flags = JSON_VALIDATE_ONLY | JSON_STRICT;
+    json_int_t last_s = begin_of(json_array_get(history->hours, json_array_size(history->hours) - 1));
+    json_t *hour, *effect;
     size_t i;
 
-    json_array_foreach(hours, i, element)
+    json_array_foreach(hours, i, hour)
     {
-        effect = NULL;
-        if (json_unpack(element, "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "hour", &hour.begin_s,
-                        "with_window", &hour.with_window, "held_out", &hour.held_out, "without",
-                        &hour.without, "sent_segs", &hour.sent_segs, "retrans_segs",
-                        &hour.retrans_segs, "suspensions", &hour.suspensions, "effect",
-                        &effect) < 0 ||
-            hour.begin_s <= 0 || hour.begin_s % HOUR_S != 0)
+        effect = json_object_get(hour, "effect");
+        if (json_unpack_ex(hour, NULL, flags, "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "hour",
+                           names[0], names[1], names[2], names[3], names[4], names[5],
+                           "effect") < 0 ||
+            (!json_is_null(effect) &&
+             json_unpack_ex(effect, NULL, flags, "{s:F, s:F, s:F, s:F}", "time", "low", "high",
+                            "retransmitted") < 0) ||
+            begin_of(hour) <= last_s || begin_of(hour) % HOUR_S != 0)
             continue;
-        hour.has_effect = json_unpack(effect, "{s:F, s:F, s:F, s:F}", "time", &hour.time, "low",
-                                      &hour.low, "high", &hour.high, "retransmitted",
-                                      &hour.retransmitted) == 0;
-        *find_hour(history, hour.begin_s) = hour;
+        last_s = begin_of(hour);
+        json_array_append(history->hours, hour);
     }
 }

@@ -87,14 +87,17 @@ static void put_windows(FILE *out, struct daemon *daemon)
         "Connections read that max-destinations refused.");
 }
 
-void metrics_print(FILE *out, const void *from)
+char *metrics_text(struct daemon *daemon)
 {
-    struct daemon *daemon = (struct daemon *)from;
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
     const struct riptide_observer_stats *observer = stats->observer;
     struct riptide_verdict verdict;
-    char labels[64];
+    char labels[64], *text = NULL;
+    size_t n_bytes;
+    FILE *out = open_memstream(&text, &n_bytes);
 
+    if (!out)
+        return NULL;
     snprintf(labels, sizeof(labels), "{version=\"%s\"}", riptide_version());
     put(out, "riptide_build_info", labels, 1, "The version that runs.");
     put_backends(out, &daemon->settings->applier, stats->applier);
@@ -118,4 +121,6 @@ void metrics_print(FILE *out, const void *from)
         "Time between two rounds.");
     put(out, "riptide_cpu_seconds_total", "", (double)clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9,
         "Processor time of the process.");
+    fclose(out);
+    return text;
 }
