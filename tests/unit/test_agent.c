@@ -3,51 +3,14 @@
  * lib/agent: an agent's configuration, and what its functions do at which time. It is a dry run, so
  * that its sockets change nothing.
  */
-#include "agent/parts.h"
+#include "agents.h"
 #include "estimators.h"
-#include "internal.h"
-#include "unit.h"
 
-#include <riptide/agent.h>
 #include <sys/wait.h>
 
 NEEDS_NETLINK(NETLINK_SOCK_DIAG)
 
-struct configs {
-    struct riptide_agent_config agent;
-    struct riptide_estimator_config estimator;
-    struct riptide_applier_config applier;
-};
-
-static void init(struct configs *configs)
-{
-    riptide_agent_config_init(&configs->agent, sizeof(configs->agent));
-    riptide_estimator_config_init(&configs->estimator, sizeof(configs->estimator));
-    riptide_applier_config_init(&configs->applier, sizeof(configs->applier));
-    configs->agent.estimator = &configs->estimator;
-    configs->agent.applier = &configs->applier;
-    configs->applier.dry_run = true;
-}
-
-static void agent_freep(struct riptide_agent **agentp)
-{
-    riptide_agent_free(*agentp);
-}
-
-/* One that is freed where it goes out of scope. */
-#define AGENT CLEANUP(agent_freep) struct riptide_agent
-
-static struct riptide_agent *agent_of(const struct configs *configs)
-{
-    struct riptide_agent *agent = NULL;
-    struct riptide_error error = { .text = "" };
-
-    if (riptide_agent_new(&agent, &configs->agent, &error) != 0)
-        fail_msg("%s", error.text);
-    return agent;
-}
-
-static struct stages stages_of(const struct configs *configs)
+static struct stages stages_of(const struct stages *configs)
 {
     struct riptide_error error = { .text = "" };
     struct stages stages;
@@ -60,9 +23,9 @@ static struct stages stages_of(const struct configs *configs)
 /* Destinations that give way have places beside those that replace them. */
 TEST(places_for_windows_are_twice_those_for_destinations)
 {
-    struct configs configs;
+    struct stages configs;
 
-    init(&configs);
+    configs_init(&configs);
     configs.applier.max_windows = 1;
     configs.estimator.max_destinations = 50000;
     assert_int_equal(stages_of(&configs).applier.max_windows, 100000);
@@ -73,10 +36,10 @@ TEST(places_for_windows_are_twice_those_for_destinations)
 TEST(calls_after_a_start_or_a_stop_are_refused)
 {
     struct riptide_error error = { .text = "" };
-    struct configs configs;
+    struct stages configs;
     AGENT *agent = NULL;
 
-    init(&configs);
+    configs_init(&configs);
     agent = agent_of(&configs);
     assert_int_equal(riptide_agent_start(agent, NULL), 0);
     assert_int_equal(riptide_agent_start(agent, &error), -EALREADY);
@@ -109,12 +72,12 @@ static bool are_stages_refused(struct riptide_agent *agent)
 
 TEST(stages_are_refused_in_a_child_of_fork)
 {
-    struct configs configs;
+    struct stages configs;
     AGENT *agent = NULL;
     int status = -1;
     pid_t child;
 
-    init(&configs);
+    configs_init(&configs);
     agent = agent_of(&configs);
     assert_int_equal(riptide_agent_start(agent, NULL), 0);
     assert_int_equal(riptide_observer_start(agent->observer), 0);
@@ -139,11 +102,11 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
         } cases[] = { { RIPTIDE_ROUTES, NULL }, { RIPTIDE_AUTO, "/" }, { RIPTIDE_AUTO, NULL } };
 
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-            struct configs configs;
+            struct stages configs;
             AGENT *agent = NULL;
             bool is_given;
 
-            init(&configs);
+            configs_init(&configs);
             configs.applier.backend = cases[i].apply;
             configs.applier.cgroup = cases[i].cgroup;
             configs.applier.pacing = pacing;
@@ -177,13 +140,10 @@ TEST(destroy_events_are_read_where_something_needs_them_unless_said)
 
     own.name = "own";
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct riptide_observer_config observer;
-        struct configs configs;
+        struct stages configs;
 
-        init(&configs);
-        riptide_observer_config_init(&observer, sizeof(observer));
-        observer.destroy_events = cases[i].asked;
-        configs.agent.observer = &observer;
+        configs_init(&configs);
+        configs.observer.destroy_events = cases[i].asked;
         configs.estimator.policy = cases[i].policy;
         configs.applier.holdout_percent = cases[i].holdout_percent;
         if (stages_of(&configs).observer.destroy_events != cases[i].hears)
@@ -209,15 +169,12 @@ static void assert_taken(struct riptide_agent *agent, bool is_taken)
 TEST(excluded_destination_comes_neither_by_a_state_nor_by_the_host)
 {
     AGENT *agent = NULL;
-    struct riptide_observer_config observer;
     struct riptide_prefix excluded = { AF_INET, 32, { 192, 0, 2, 1 } };
-    struct configs configs;
+    struct stages configs;
 
-    init(&configs);
-    riptide_observer_config_init(&observer, sizeof(observer));
-    configs.agent.observer = &observer;
-    observer.scope.exclude = &excluded;
-    observer.scope.n_exclude = 1;
+    configs_init(&configs);
+    configs.observer.scope.exclude = &excluded;
+    configs.observer.scope.n_exclude = 1;
     agent = agent_of(&configs);
     excluded.addr[3] = 2; /* the scope was copied */
     assert_taken(agent, false);
@@ -246,11 +203,11 @@ TEST(window_of_a_peer_is_that_of_its_destination)
     const struct riptide_hint off = { .dst = { AF_INET, 16, { 192 } }, .off = true };
     const struct riptide_sample sample = { .dst = host(1), .cwnd = 40 };
     const struct riptide_window *window;
-    struct configs configs;
+    struct stages configs;
     uint32_t cursor = 0;
     AGENT *agent = NULL;
 
-    init(&configs);
+    configs_init(&configs);
     configs.estimator.prefix_len4 = 24;
     configs.estimator.policy = riptide_policy_find("paper");
     agent = agent_of(&configs);

@@ -3,10 +3,9 @@
  * Configurations of all objects: sizes that callers' headers may have, and values that are refused,
  * by their paths from an agent's configuration.
  */
-#include "unit.h"
+#include "agents.h"
 
 #include <fcntl.h>
-#include <riptide/agent.h>
 
 NEEDS_NETLINK(NETLINK_SOCK_DIAG)
 
@@ -131,26 +130,7 @@ TEST(no_more_than_the_size_is_filled)
     }
 }
 
-/* Those of an agent, and of its parts. */
-struct configs {
-    struct riptide_agent_config agent;
-    struct riptide_observer_config observer;
-    struct riptide_estimator_config estimator;
-    struct riptide_applier_config applier;
-};
-
-static void init(struct configs *configs)
-{
-    riptide_agent_config_init(&configs->agent, sizeof(configs->agent));
-    riptide_observer_config_init(&configs->observer, sizeof(configs->observer));
-    riptide_estimator_config_init(&configs->estimator, sizeof(configs->estimator));
-    riptide_applier_config_init(&configs->applier, sizeof(configs->applier));
-    configs->agent.observer = &configs->observer;
-    configs->agent.estimator = &configs->estimator;
-    configs->agent.applier = &configs->applier;
-}
-
-static void assert_refused(const struct configs *configs, const char *text)
+static void assert_refused(const struct stages *configs, const char *text)
 {
     struct riptide_agent *agent = NULL;
     struct riptide_error error = { .text = "" };
@@ -165,9 +145,9 @@ static void assert_refused(const struct configs *configs, const char *text)
 /* The defaults with some assignments to its members. */
 #define REFUSED(text, ...)                                                                         \
     do {                                                                                           \
-        struct configs configs;                                                                    \
+        struct stages configs;                                                                     \
                                                                                                    \
-        init(&configs);                                                                            \
+        configs_init(&configs);                                                                    \
         (void)(__VA_ARGS__);                                                                       \
         assert_refused(&configs, text);                                                            \
     } while (0)

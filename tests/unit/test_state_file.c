@@ -3,13 +3,10 @@
  * lib/agent/state: the file of an agent's state, and files that are refused. The agents are not
  * started: their sockets change nothing.
  */
-#include "agent/parts.h"
+#include "agents.h"
 #include "estimators.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 NEEDS_NETLINK(NETLINK_SOCK_DIAG)
 
@@ -31,28 +28,19 @@ static int remove_directory(void **state)
     return rmdir(directory);
 }
 
-static void agent_freep(struct riptide_agent **agentp)
-{
-    riptide_agent_free(*agentp);
-}
-
-#define AGENT CLEANUP(agent_freep) struct riptide_agent
-
 static bool was_refused;
 
 /* One that has loaded the state in that file. */
-static struct riptide_agent *agent_of(const char *file)
+static struct riptide_agent *agent_with(const char *file)
 {
-    struct riptide_estimator_config estimator;
-    struct riptide_agent_config config;
     struct riptide_agent *agent;
+    struct stages configs;
 
-    riptide_estimator_config_init(&estimator, sizeof(estimator));
-    estimator.policy = riptide_policy_find("paper");
-    riptide_agent_config_init(&config, sizeof(config));
-    config.estimator = &estimator;
-    config.state = file;
-    assert_int_equal(riptide_agent_new(&agent, &config, NULL), 0);
+    configs_init(&configs);
+    configs.estimator.policy = riptide_policy_find("paper");
+    configs.applier.dry_run = false; /* which saves nothing */
+    configs.agent.state = file;
+    agent = agent_of(&configs);
     was_refused = state_load(agent);
     agent->is_started = true;
     return agent;
@@ -60,7 +48,7 @@ static struct riptide_agent *agent_of(const char *file)
 
 static void save(uint32_t cwnd)
 {
-    AGENT *agent = agent_of(path);
+    AGENT *agent = agent_with(path);
     struct riptide_error error = { .text = "" };
 
     learn(agent->estimator, cwnd, read_clock(CLOCK_BOOTTIME));
@@ -70,7 +58,7 @@ static void save(uint32_t cwnd)
 
 static void assert_loads(bool is_refused, const char *said, uint32_t cwnd)
 {
-    AGENT *agent = agent_of(path);
+    AGENT *agent = agent_with(path);
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(agent);
     char expected[256];
 
@@ -110,8 +98,8 @@ TEST_WITH(refusal_names_the_file_and_keeps_it, make_directory, remove_directory)
 
 TEST_WITH(save_that_fails_leaves_nothing, make_directory, remove_directory)
 {
-    AGENT *into_directory = agent_of(directory), *nowhere = agent_of("/nonexistent/state");
-    AGENT *without = agent_of(NULL);
+    AGENT *into_directory = agent_with(directory), *nowhere = agent_with("/nonexistent/state");
+    AGENT *without = agent_with(NULL);
     struct riptide_error error = { .text = "" };
 
     assert_int_equal(riptide_agent_save(into_directory, true, &error), -EISDIR);
@@ -130,7 +118,7 @@ TEST_WITH(nothing_is_saved_before_the_start, make_directory, remove_directory)
     struct riptide_error error = { .text = "" };
 
     save(30);
-    agent = agent_of(path);
+    agent = agent_with(path);
     learn(agent->estimator, 70, read_clock(CLOCK_BOOTTIME));
     agent->is_started = false;
     assert_int_equal(riptide_agent_save(agent, true, &error), -EINVAL);
