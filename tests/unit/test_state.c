@@ -7,36 +7,39 @@
 
 enum { ROOM = 4096 };
 
-/* 192.0.2.1 with 64 at 100 s, 2001:db8::1 with 33.25 at 110 s, saved at 120 s. */
-static size_t save_two(char bytes[ROOM])
-{
-    struct riptide_estimator *estimator = estimator_of_policy("paper");
-    size_t n;
+/* As the states below were saved, at SAVED. */
+#define HEAD "riptide state 2 saved_ns=1790000000000000000\n"
 
-    learn(estimator, 64, 100 * S);
-    for (int i = 0; i < 3; i++)
-        add_host(estimator, "2001:db8::1", 33);
-    add_host(estimator, "2001:db8::1", 34);
-    tick_at(estimator, 110 * S);
-    n = riptide_estimator_save(estimator, 120 * S, SAVED, bytes, ROOM);
-    riptide_estimator_free(estimator);
-    assert_in_range(n, 1, ROOM - 1);
-    bytes[n] = 0;
-    return n;
+static const char two[] =
+    HEAD "192.0.2.1 cwnd=64 samples=1 age_ns=20000000000 paced=0 cut=0 min_rtt_us=0\n"
+         "2001:db8::1 cwnd=33 samples=4 age_ns=10000000000 paced=0 cut=0 min_rtt_us=0\n";
+
+static struct load_counts load_two(struct riptide_estimator *estimator, uint64_t now_s, uint64_t later_s)
+{
+    return load_at(estimator, now_s * S, SAVED + later_s * S, two, strlen(two));
+}
+
+static struct load_counts load_lines(struct riptide_estimator *estimator, const char *lines)
+{
+    char text[ROOM];
+    int n = snprintf(text, sizeof(text), HEAD "%s", lines);
+
+    return load_at(estimator, 200 * S, SAVED, text, (size_t)n);
 }
 
 TEST(restart_begins_where_it_was)
 {
-    ESTIMATOR *estimator = estimator_of_policy("paper");
+    ESTIMATOR *before = estimator_of_policy("paper"), *estimator = estimator_of_policy("paper");
     struct riptide_estimate estimate;
-    char bytes[ROOM];
-    size_t n = save_two(bytes);
+    char bytes[ROOM] = { 0 };
 
-    assert_string_equal(bytes,
-                        "riptide state 2 saved_ns=1790000000000000000\n"
-                        "192.0.2.1 cwnd=64 samples=1 age_ns=20000000000 paced=0 cut=0 min_rtt_us=0\n"
-                        "2001:db8::1 cwnd=33 samples=4 age_ns=10000000000 paced=0 cut=0 min_rtt_us=0\n");
-    assert_int_equal(load_at(estimator, 150 * S, SAVED + 30 * S, bytes, n).loaded, 2);
+    learn(before, 64, 100 * S);
+    for (int i = 0; i < 4; i++)
+        add_host(before, "2001:db8::1", i < 3 ? 33 : 34);
+    tick_at(before, 110 * S);
+    assert_int_equal(riptide_estimator_save(before, 120 * S, SAVED, bytes, ROOM), strlen(two));
+    assert_string_equal(bytes, two);
+    assert_int_equal(load_two(estimator, 150, 30).loaded, 2);
     assert_int_equal(pop_all(estimator), 2);
     estimate = find_host(estimator, "2001:db8::1");
     assert_int_equal(estimate.cwnd, 33);
@@ -52,14 +55,9 @@ TEST(restart_begins_where_it_was)
 TEST(reboot_keeps_what_has_not_passed)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct load_counts counts;
-    char bytes[ROOM];
-    size_t n = save_two(bytes);
+    struct load_counts counts = load_two(estimator, 5, 72); /* they are 92 s and 82 s old */
 
-    /* 192.0.2.1 is 20 + 72 s old, 2001:db8::1 10 + 72 */
-    counts = load_at(estimator, 5 * S, SAVED + 72 * S, bytes, n);
-    assert_int_equal(counts.loaded, 1);
-    assert_int_equal(counts.expired, 1);
+    assert_true(counts.loaded == 1 && counts.expired == 1);
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
     assert_true(find_host(estimator, "2001:db8::1").updated_ns == -77 * (int64_t)S);
     tick_at(estimator, 13 * S - 1);
@@ -72,17 +70,14 @@ TEST(newer_evidence_wins_a_merge)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
     struct load_counts counts;
-    char bytes[ROOM];
-    size_t n = save_two(bytes);
 
     /* This host's clock is at 1000 s; by then the two are 40 s and 30 s old. */
     learn(estimator, 20, 961 * S);
     add_host(estimator, "198.51.100.7", 25);
     add_host(estimator, "2001:db8::1", 90);
     tick_at(estimator, 969 * S);
-    counts = load_at(estimator, 1000 * S, SAVED + 20 * S, bytes, n);
-    assert_int_equal(counts.loaded, 1);
-    assert_int_equal(counts.others, 1);
+    counts = load_two(estimator, 1000, 20);
+    assert_true(counts.loaded == 1 && counts.others == 1);
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 20);
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
     assert_int_equal(find_host(estimator, "198.51.100.7").cwnd, 25);
@@ -92,27 +87,12 @@ TEST(bounds_and_groups_are_those_of_the_reader)
 {
     ESTIMATOR *grouping = ESTIMATOR_WITH("paper", config.cwnd_max = 40, config.prefix_len6 = 64);
     ESTIMATOR *small = ESTIMATOR_WITH("paper", config.max_destinations = 1);
-    struct load_counts counts;
-    char bytes[ROOM];
-    size_t n = save_two(bytes);
+    struct load_counts counts = load_two(grouping, 150, 0);
 
-    counts = load_at(grouping, 150 * S, SAVED, bytes, n);
     assert_true(counts.loaded == 1 && counts.others == 1);
     assert_int_equal(cwnd_of(grouping), 40);
-    counts = load_at(small, 150 * S, SAVED, bytes, n);
+    counts = load_two(small, 150, 0);
     assert_true(counts.loaded == 1 && counts.others == 1);
-}
-
-static void assert_refused(const char *bytes, size_t n, uint64_t realtime_ns, const char *line)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_error error = { .text = "" };
-
-    assert_int_equal(
-        riptide_estimator_load(estimator, 200 * S, realtime_ns, bytes, n, &error),
-        -EINVAL);
-    assert_string_equal(error.text, line);
-    assert_null(pop(estimator));
 }
 
 TEST(other_bytes_are_refused_with_a_line)
@@ -120,27 +100,30 @@ TEST(other_bytes_are_refused_with_a_line)
     static const char none[] = "state: the first line is not that of a riptide state";
     static const char version[] = "state: of another version; this library reads version 2";
     static const char of_last_version[44] = { "riptide\n\1" };
-    char bytes[ROOM];
-    size_t n = save_two(bytes);
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *line;
+    } cases[] = {
+        { "", 0, none },
+        { "#!/bin/sh\n", 10, none },
+        { HEAD, 20, none }, /* cut off */
+        { HEAD, sizeof(HEAD) - 1, "state: saved 11 s ahead of this clock" },
+        { "riptide state 2 saved_ns=x\n", 27, "state: the first line does not say when it was saved" },
+        { of_last_version, sizeof(of_last_version), version },
+        { "riptide state 3 saved_ns=1\n", 27, version },
+    };
 
-    assert_refused(bytes, 0, SAVED, none);
-    assert_refused("#!/bin/sh\n", 10, SAVED, none);
-    assert_refused(bytes, 20, SAVED, none);
-    assert_refused(bytes, n, SAVED - 11 * S, "state: saved 11 s ahead of this clock");
-    assert_refused("riptide state 2 saved_ns=x\n", 27, SAVED,
-                   "state: the first line does not say when it was saved");
-    assert_refused(of_last_version, sizeof(of_last_version), SAVED, version);
-    bytes[14] = '3';
-    assert_refused(bytes, n, SAVED, version);
-}
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        ESTIMATOR *estimator = estimator_of_policy("paper");
+        struct riptide_error error = { .text = "" };
 
-static struct load_counts load_lines(struct riptide_estimator *estimator, const char *lines)
-{
-    char text[ROOM];
-    int n = snprintf(text, sizeof(text), "riptide state 2 saved_ns=%llu\n%s",
-                     (unsigned long long)SAVED, lines);
-
-    return load_at(estimator, 200 * S, SAVED, text, (size_t)n);
+        assert_int_equal(riptide_estimator_load(estimator, 200 * S, SAVED - 11 * S, cases[i].bytes,
+                                                cases[i].n, &error),
+                         -EINVAL);
+        assert_string_equal(error.text, cases[i].line);
+        assert_null(pop(estimator));
+    }
 }
 
 TEST(damaged_lines_are_skipped_and_counted)
@@ -172,7 +155,7 @@ TEST(damaged_lines_are_skipped_and_counted)
         struct load_counts counts;
         char lines[256];
 
-        /* A line behind it is loaded all the same, unless it is cut off. */
+        /* A line before it is loaded all the same. */
         snprintf(lines, sizeof(lines), "192.0.2.2 age_ns=1 cwnd=20\n%s", cases[i].line);
         counts = load_lines(estimator, lines);
         if (counts.loaded != 1u + cases[i].is_good || counts.others == cases[i].is_good)

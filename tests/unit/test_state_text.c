@@ -62,15 +62,6 @@ static void load(struct riptide_agent *agent, const char *text, uint64_t now_s, 
     assert_string_equal(error.text, said);
 }
 
-static void assert_saves(const struct riptide_agent *agent, uint64_t now_s, uint64_t realtime_s,
-                         const char *expected)
-{
-    char text[ROOM];
-
-    save(agent, now_s, realtime_s, text);
-    assert_string_equal(text + strlen(head), expected);
-}
-
 /* Saved at 40 s, and loaded 10 s later by another clock. */
 TEST(pause_and_hints_with_an_end_come_back)
 {
@@ -80,28 +71,28 @@ TEST(pause_and_hints_with_an_end_come_back)
 
     load(before, head, 1, 1, NONE_SAID);
     load(before, "", 1, 1, NONE_SAID);
-    assert_saves(before, 40, 1000, agent_line);
+    save(before, 40, 1000, text);
+    assert_string_equal(text + strlen(head), agent_line);
     add(before, "192.0.2.0/24", 15, 100 * S);
     add(before, "198.51.100.0/24", 60, RIPTIDE_NEVER_NS); /* the configuration's */
     add(before, "2001:db8::/32", 0, 101 * S);
     before->is_paused = true;
     save(before, 40, 1000, text);
-    assert_string_equal(text + strlen(head),
-                        "riptide agent 2\npaused=1\n"
-                        "hint=192.0.2.0/24 cwnd_max=15 off=0 "
-                        "until_ns=1060000000000 left_ns=60000000000\n"
-                        "hint=2001:db8::/32 cwnd_max=0 off=1 "
-                        "until_ns=1061000000000 left_ns=61000000000\n");
+    assert_string_equal(
+        text + strlen(head),
+        "riptide agent 2\npaused=1\n"
+        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=60000000000\n"
+        "hint=2001:db8::/32 cwnd_max=0 off=1 until_ns=1061000000000 left_ns=61000000000\n");
     /* The estimator's part ends before the agent's. */
     counts = load_at(after->estimator, 5 * S, 0, text, strlen(text));
     assert_true(counts.loaded == 1 && counts.others == 0);
     load(after, text, 5, 1010, NONE_SAID);
-    assert_saves(after, 5, 1010,
-                 "riptide agent 2\npaused=1\n"
-                 "hint=192.0.2.0/24 cwnd_max=15 off=0 "
-                 "until_ns=1060000000000 left_ns=50000000000\n"
-                 "hint=2001:db8::/32 cwnd_max=0 off=1 "
-                 "until_ns=1061000000000 left_ns=51000000000\n");
+    save(after, 5, 1010, text);
+    assert_string_equal(
+        text + strlen(head),
+        "riptide agent 2\npaused=1\n"
+        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=50000000000\n"
+        "hint=2001:db8::/32 cwnd_max=0 off=1 until_ns=1061000000000 left_ns=51000000000\n");
     assert_int_equal(cwnd_of(after->estimator), 15);
 }
 
@@ -224,53 +215,33 @@ TEST(outcomes_that_are_not_taken_are_explained)
     }
 }
 
-/* Of 20 min from 100 min on, saved at 105 min; by the wall clock the restart takes so long. */
-TEST(wait_of_a_suspension_goes_on)
+/* By the wall clock the restart takes so long: it ends a wait, but one set back adds nothing. */
+TEST(wait_of_a_suspension_goes_on_and_earlier_harm_is_remembered)
 {
-    enum { MINUTE_S = 60 };
+    static const char harm[] = "suspended before the last start: windows had done harm beyond chance";
     static const struct {
-        uint64_t restart_s, left_s;
+        uint64_t until_min, restart_min, left_min;
+        const char *why;
     } cases[] = {
-        { MINUTE_S, 14 * MINUTE_S },
-        { 60 * MINUTE_S, 0 },                         /* over meanwhile */
-        { (uint64_t)-60 * MINUTE_S, 20 * MINUTE_S }, /* a clock that was set back adds nothing */
+        { 120, 1, 14, harm }, { 120, 60, 0, harm }, { 120, (uint64_t)-60, 20, harm }, { 0, 1, 0, "" },
     };
-    const struct suspension waiting = { .until_ns = 120 * MINUTE_S * S,
-                                        .wait_ns = 20 * MINUTE_S * S,
-                                        .since_ns = 99 * MINUTE_S * S,
-                                        .shown_ns = MINUTE_S * S };
-    AGENT *before = agent_of(5);
-    char text[ROOM];
 
-    before->experiment.suspension = waiting;
-    save(before, 105 * MINUTE_S, 1000000, text);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        AGENT *after = agent_of(5);
+        const uint64_t minute_ns = 60 * S, until_ns = cases[i].until_min * minute_ns;
+        AGENT *before = agent_of(5), *after = agent_of(5);
         const struct suspension *loaded = &after->experiment.suspension;
+        char text[ROOM];
 
-        load(after, text, 77 * MINUTE_S, 1000000 + cases[i].restart_s, NONE_SAID);
-        assert_int_equal(loaded->until_ns, (77 * MINUTE_S + cases[i].left_s) * S);
-        assert_int_equal(loaded->wait_ns, waiting.wait_ns);
-        assert_int_equal(loaded->since_ns, (77 - 6) * MINUTE_S * S);
-        assert_int_equal(loaded->shown_ns, waiting.shown_ns);
-        assert_string_equal(after->experiment.why_suspended,
-                            "suspended before the last start: windows had done harm beyond chance");
+        before->experiment.suspension = (struct suspension){ .until_ns = until_ns,
+                                                             .wait_ns = 20 * minute_ns,
+                                                             .since_ns = 99 * minute_ns,
+                                                             .shown_ns = minute_ns };
+        save(before, 105 * 60, 1000000, text);
+        load(after, text, 77 * 60, 1000000 + cases[i].restart_min * 60, NONE_SAID);
+        assert_int_equal(loaded->until_ns, until_ns ? (77 + cases[i].left_min) * minute_ns : 0);
+        assert_int_equal(loaded->wait_ns, 20 * minute_ns);
+        assert_int_equal(loaded->since_ns, (77 - 6) * minute_ns);
+        assert_int_equal(loaded->shown_ns, minute_ns);
+        assert_string_equal(after->experiment.why_suspended, cases[i].why);
     }
-}
-
-/* Nor that there was none for so long: the next wait depends on it. */
-TEST(restart_forgets_no_earlier_harm)
-{
-    AGENT *before = agent_of(5), *after = agent_of(5);
-    const struct suspension *loaded = &after->experiment.suspension;
-    char text[ROOM];
-
-    before->experiment.suspension =
-        (struct suspension){ .wait_ns = 600 * S, .since_ns = 100 * S, .shown_ns = 60 * S };
-    save(before, 760, 1000, text);
-    load(after, text, 7000, 1060, NONE_SAID);
-    assert_int_equal(loaded->until_ns, 0);
-    assert_int_equal(loaded->wait_ns, 600 * S);
-    assert_int_equal(7000 * S - loaded->since_ns, 660 * S);
-    assert_string_equal(after->experiment.why_suspended, "");
 }
