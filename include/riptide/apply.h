@@ -31,12 +31,13 @@ extern "C" {
 
 struct riptide_applier;
 
+/* Bits, but for AUTO. */
 enum riptide_backend {
     RIPTIDE_AUTO,   /* both where net.ipv4.tcp_slow_start_after_idle is not 0, else the program;
                        where one of the two cannot start, the other */
     RIPTIDE_ROUTES, /* to all connections, as they open and as they restart after idle time */
     RIPTIDE_PROGRAM, /* to those of its cgroup, as they open; paces, holds out, takes prefixes */
-    RIPTIDE_BOTH, /* the same windows by both */
+    RIPTIDE_BOTH = RIPTIDE_ROUTES | RIPTIDE_PROGRAM, /* the same windows by both */
 };
 
 struct riptide_applier_config {
@@ -96,11 +97,11 @@ struct riptide_program_counts {
 
 /* Texts are one line, valid until the applier is freed; another text has another address. */
 struct riptide_applier_stats {
-    uint32_t backend; /* enum riptide_backend: in use, after the start; before, as configured */
+    uint32_t backend; /* enum riptide_backend: before the start as configured, then those in use */
     uint32_t is_idle; /* 1: each set has taken effect, and rules are in place or paused; else 0 */
     const char *why;  /* why RIPTIDE_AUTO chose `backend`; NULL: before the start, or it did not */
-    const char *rules_reason[2]; /* of IPv4 and IPv6: why routes are not used, as "paused"; NULL:
-                                    rules are in place, or return as soon as the applier is idle */
+    const char *rules_reason[2]; /* why TCP over IPv4 and over IPv6 does not use our routes, as
+                                    "paused"; NULL: it does, or will as soon as the applier is idle */
     const char *program_reason; /* why the program gives no windows, as "paused"; NULL: it does */
     const char *cgroup;         /* of the program; NULL: no program */
     uint64_t routes;            /* in the kernel */

@@ -24,30 +24,31 @@ struct riptide_applier {
     struct claim claim; /* of the namespace; not taken with dry_run */
     struct riptide_applier_config config;
     bool restarts_after_idle; /* connections of the namespace do, with their route's window */
-    enum riptide_backend backend; /* AUTO until the start */
-    struct router *router;
-    struct program *program;  /* NULL: not configured, or AUTO does without */
+    uint32_t backend; /* RIPTIDE_ROUTES, RIPTIDE_PROGRAM as bits: in use; until the start, to be tried */
+    struct router *router;    /* also without routes: removes what a killed one has left */
+    struct program *program;  /* NULL: not to be tried */
     struct riptide_error why; /* of AUTO's choice, as in the stats; empty: none was made */
     int epoll_fd;
     int timer_fd; /* each second after the start */
-    int work_fd;  /* eventfd: readable from the start on while has_work, and after the stop */
-    bool has_work;
+    int work_fd;  /* eventfd: readable while has_work */
+    bool has_work;     /* only from the start on; for ever after the stop */
     uint32_t n_ticks;  /* seconds since the start, up to SHARE_S */
     uint64_t in_force; /* a bit for each of these, the last one lowest: windows were in force */
     enum { PHASE_NEW, PHASE_STARTED, PHASE_STOPPED } phase;
     struct riptide_route popped, found;
 };
 
-/* Until the start AUTO may still choose them. */
-static bool has_routes(const struct riptide_applier *applier)
+static bool has(const struct riptide_applier *applier, enum riptide_backend backend)
 {
-    return applier->backend != RIPTIDE_PROGRAM;
+    return applier->backend & backend;
 }
 
 static void set_work(struct riptide_applier *applier, bool has_work)
 {
     eventfd_t value = 1;
 
+    if (applier->phase == PHASE_NEW || applier->has_work == has_work)
+        return;
     applier->has_work = has_work;
     if (has_work)
         eventfd_write(applier->work_fd, value);
@@ -55,23 +56,16 @@ static void set_work(struct riptide_applier *applier, bool has_work)
         eventfd_read(applier->work_fd, &value);
 }
 
-/* Without the program AUTO goes on, for the reason `why`; to others that is the error. */
-static int take_program(struct riptide_applier *applier, int r, struct riptide_error *error)
+/* AUTO goes on with routes for the reason that `error` has; to others it is the error `r`. */
+static int go_without_program(struct riptide_applier *applier, int r, struct riptide_error *error)
 {
-    if (r == 0) {
-        /* The line of a first try, elsewhere. */
-        error_set(&applier->why, "%s", "");
-        return 0;
-    }
-    error_fill(&applier->why, r);
-    if (applier->config.backend == RIPTIDE_AUTO) {
-        applier->program = program_free(applier->program);
-        return 0;
-    }
-    if (error)
-        *error = applier->why;
-    error_set(&applier->why, "%s", "");
-    return r;
+    error_fill(error, r);
+    if (applier->config.backend != RIPTIDE_AUTO)
+        return r;
+    applier->backend = RIPTIDE_ROUTES;
+    applier->why = *error;
+    error_set(error, "%s", "");
+    return 0;
 }
 
 /* The kernel's default where it cannot be read. Of the network namespace of this thread. */
@@ -108,28 +102,29 @@ RIPTIDE_PUBLIC int riptide_applier_new(struct riptide_applier **applierp,
                                        const struct riptide_applier_config *config,
                                        struct riptide_error *error)
 {
+    struct riptide_error ignored;
     CLEANUP(applier_freep) struct riptide_applier *applier = calloc(1, sizeof(*applier));
     int r;
 
+    if (!error)
+        error = &ignored;
     error_set(error, "%s", "");
     if (!applier)
         return error_fill(error, -ENOMEM);
     applier->pid = getpid();
     applier->epoll_fd = applier->timer_fd = applier->work_fd = applier->claim.fd = -1;
     applier->restarts_after_idle = read_restarts_after_idle();
-    applier->has_work = true;
     r = applier_config_take(&applier->config, config, error);
-    applier->backend = applier->config.backend;
+    applier->backend = applier->config.backend ? applier->config.backend : RIPTIDE_BOTH;
     if (r == 0)
         r = claim_open(&applier->claim);
     if (r == 0)
         r = router_new(&applier->router, &applier->config);
-    /* Its map takes memory only for windows in use. */
-    if (r == 0 && applier->backend != RIPTIDE_ROUTES)
-        r = take_program(applier,
-                         program_new(&applier->program, &applier->config, RIPTIDE_MAX_DESTINATIONS,
-                                     &applier->why),
-                         error);
+    if (r == 0 && has(applier, RIPTIDE_PROGRAM)) {
+        r = program_new(&applier->program, &applier->config, error);
+        if (r < 0)
+            r = go_without_program(applier, r, error);
+    }
     applier->config.cgroup = NULL; /* the caller's; the program has its own */
     if (r == 0)
         r = open_fds(applier);
@@ -156,53 +151,37 @@ RIPTIDE_PUBLIC struct riptide_applier *riptide_applier_free(struct riptide_appli
     return NULL;
 }
 
-/* AUTO gives routes to idle connections, whose restart the program does not see. */
-static void choose(struct riptide_applier *applier)
+/*
+ * The program first: where AUTO has it, routes are only of use to connections that restart after
+ * idle time, and may be missing.
+ */
+static int start_backends(struct riptide_applier *applier, struct riptide_error *error)
 {
-    applier->backend = applier->program ? applier->config.backend : RIPTIDE_ROUTES;
-    if (applier->backend == RIPTIDE_AUTO && applier->restarts_after_idle) {
-        applier->backend = RIPTIDE_BOTH;
-        error_set(&applier->why, "idle connections restart with a route's window "
-                                 "(net.ipv4.tcp_slow_start_after_idle is not 0)");
-    } else if (applier->backend == RIPTIDE_AUTO) {
-        applier->backend = RIPTIDE_PROGRAM;
-        error_set(&applier->why, "idle connections keep their window "
-                                 "(net.ipv4.tcp_slow_start_after_idle is 0)");
+    const bool is_auto = applier->config.backend == RIPTIDE_AUTO;
+    int r = 0;
+
+    if (has(applier, RIPTIDE_PROGRAM)) {
+        r = program_start(applier->program, error);
+        if (r < 0) {
+            r = go_without_program(applier, r, error);
+        } else if (is_auto && applier->restarts_after_idle) {
+            error_set(&applier->why, "idle connections restart with a route's window "
+                                     "(net.ipv4.tcp_slow_start_after_idle is not 0)");
+        } else if (is_auto) {
+            applier->backend = RIPTIDE_PROGRAM;
+            error_set(&applier->why, "idle connections keep their window "
+                                     "(net.ipv4.tcp_slow_start_after_idle is 0)");
+        }
     }
-}
-
-static int start(struct riptide_applier *applier, struct riptide_error *error)
-{
-    const struct timespec second = { .tv_sec = 1 };
-    const struct itimerspec each_second = { second, second };
-    struct riptide_error said = { .text = "" }; /* a refusal, or what the start has removed */
-    int r;
-
-    /* First what a failure of the rest need not take back. */
-    if (timerfd_settime(applier->timer_fd, 0, &each_second, NULL) < 0)
-        return -errno;
-    r = applier->config.dry_run ? 0 : claim_take(&applier->claim, error);
-    if (r == 0 && applier->program)
-        r = take_program(applier, program_start(applier->program, &applier->why), error);
     if (r < 0)
         return r;
-    choose(applier);
-    r = router_start(applier->router, has_routes(applier), &said);
-    /* Where the program works, AUTO goes on without routes that cannot start. */
-    if (r < 0 && has_routes(applier) && applier->program &&
-        applier->config.backend == RIPTIDE_AUTO) {
-        error_set(&applier->why, "no routes: %s", said.text);
+    r = router_start(applier->router, has(applier, RIPTIDE_ROUTES), error);
+    if (r < 0 && is_auto && applier->backend == RIPTIDE_BOTH) {
+        error_set(&applier->why, "no routes: %s", error->text);
         applier->backend = RIPTIDE_PROGRAM;
-        r = router_start(applier->router, false, &said);
+        error_set(error, "%s", "");
+        r = router_start(applier->router, false, error);
     }
-    if (error)
-        *error = said;
-    if (applier->program)
-        applier->program->is_beside_routes = has_routes(applier);
-    if (applier->program && r < 0)
-        program_stop(applier->program);
-    if (r < 0)
-        applier->backend = applier->config.backend;
     return r;
 }
 
@@ -220,27 +199,44 @@ static int check(const struct riptide_applier *applier, struct riptide_error *er
 RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
                                          struct riptide_error *error)
 {
+    const struct timespec second = { .tv_sec = 1 };
+    const struct itimerspec each_second = { second, second };
     const int router_fd = mnl_socket_get_fd(applier->router->notifications);
+    const uint32_t tried = applier->backend;
     struct epoll_event event = { .events = EPOLLIN };
+    struct riptide_error ignored;
     int r;
 
+    if (!error)
+        error = &ignored;
     error_set(error, "%s", "");
     r = check(applier, error);
     if (r == 0 && applier->phase == PHASE_STARTED) {
         error_set(error, "it was started before");
         r = -EALREADY;
     }
-    if (r == 0 && epoll_ctl(applier->epoll_fd, EPOLL_CTL_ADD, router_fd, &event) < 0)
+    /* First what a failure of the rest need not take back. */
+    if (r == 0 && (timerfd_settime(applier->timer_fd, 0, &each_second, NULL) < 0 ||
+                   epoll_ctl(applier->epoll_fd, EPOLL_CTL_ADD, router_fd, &event) < 0))
         r = -errno;
     if (r < 0)
         return error_fill(error, r);
-    r = start(applier, error);
+    r = applier->config.dry_run ? 0 : claim_take(&applier->claim, error);
+    if (r == 0)
+        r = start_backends(applier, error);
     /* What nobody reads would keep our fd readable. */
-    if (r < 0 || !has_routes(applier))
+    if (r < 0 || !has(applier, RIPTIDE_ROUTES))
         epoll_ctl(applier->epoll_fd, EPOLL_CTL_DEL, router_fd, NULL);
-    if (r < 0)
+    if (r < 0) {
+        if (applier->program)
+            program_stop(applier->program);
+        applier->backend = tried;
         return error_fill(error, r);
+    }
+    if (applier->program)
+        applier->program->is_beside_routes = has(applier, RIPTIDE_ROUTES);
     applier->phase = PHASE_STARTED;
+    applier->in_force = applier->n_ticks = 1;
     set_work(applier, true);
     return 0;
 }
@@ -248,11 +244,12 @@ RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
 /* A failure of one does not stop the other. */
 RIPTIDE_PUBLIC int riptide_applier_stop(struct riptide_applier *applier)
 {
+    const int router_fd = mnl_socket_get_fd(applier->router->notifications);
     int first = 0, r;
 
     if (is_forked(applier->pid, NULL))
         return -ECHILD;
-    epoll_ctl(applier->epoll_fd, EPOLL_CTL_DEL, mnl_socket_get_fd(applier->router->notifications), NULL);
+    epoll_ctl(applier->epoll_fd, EPOLL_CTL_DEL, router_fd, NULL);
     applier->phase = PHASE_STOPPED;
     set_work(applier, true);
     if (applier->program)
@@ -284,8 +281,7 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
         (wanted->pacing_percent > 100 && wanted->pacing_percent != RIPTIDE_AT_ONCE) ||
         !is_zero(wanted->reserved, sizeof(wanted->reserved)))
         return RIPTIDE_E_INVALID;
-    if (!applier->has_work)
-        set_work(applier, true);
+    set_work(applier, true);
     if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
         bounded.initcwnd = wanted->cwnd_max;
     if (!wanted->may_lower && wanted->initcwnd > 0 && bounded.initcwnd < without_us)
@@ -294,9 +290,11 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     /* It also gives its window outside the program's cgroup, and after the process was killed. */
     if (is_paced && by_route.initcwnd > most_at_once)
         by_route.initcwnd = most_at_once;
-    if (has_routes(applier) && prefix_is_host(&wanted->dst))
+    if (has(applier, RIPTIDE_ROUTES) && prefix_is_host(&wanted->dst))
         r = plan_want(applier->router, &by_route);
-    return r < 0 || !applier->program ? r : windows_set(applier->program, &bounded);
+    if (r >= 0 && has(applier, RIPTIDE_PROGRAM))
+        r = windows_set(applier->program, &bounded);
+    return r;
 }
 
 int applier_pause(struct riptide_applier *applier, const char *why)
@@ -305,11 +303,10 @@ int applier_pause(struct riptide_applier *applier, const char *why)
 
     if (r < 0)
         return r;
-    if (!applier->has_work)
-        set_work(applier, true);
-    if (applier->program)
+    set_work(applier, true);
+    if (has(applier, RIPTIDE_PROGRAM))
         program_set_paused(applier->program, why);
-    return has_routes(applier) ? router_set_paused(applier->router, why) : 0;
+    return has(applier, RIPTIDE_ROUTES) ? router_set_paused(applier->router, why) : 0;
 }
 
 RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, bool is_paused)
@@ -317,32 +314,18 @@ RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, b
     return applier_pause(applier, is_paused ? "paused" : NULL);
 }
 
-/* Of what has passed since the start, SHARE_S at most. */
-static uint64_t in_force_permille(const struct riptide_applier *applier)
+/* Some seconds have passed. */
+static void tick(struct riptide_applier *applier, uint64_t n_seconds)
 {
-    const uint64_t seconds = applier->in_force & ((UINT64_C(1) << SHARE_S) - 1);
+    bool is_in_force = true;
 
-    if (applier->n_ticks == 0)
-        return applier->phase == PHASE_STARTED ? 1000 : 0;
-    return (1000 * (uint64_t)__builtin_popcountll(seconds) + applier->n_ticks / 2) /
-           applier->n_ticks;
-}
-
-/* Each second. */
-static void tick(struct riptide_applier *applier)
-{
-    uint64_t n_seconds, is_in_force;
-
-    if (read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) < 0 ||
-        applier->phase == PHASE_NEW)
-        return;
-    if (applier->program)
+    if (has(applier, RIPTIDE_PROGRAM)) {
         program_check(applier->program);
-    if (has_routes(applier)) {
+        is_in_force = !program_get_reason(applier->program);
+    }
+    if (has(applier, RIPTIDE_ROUTES)) {
         plan_tick(applier->router, (uint32_t)n_seconds);
         is_in_force = router_is_in_force(applier->router);
-    } else {
-        is_in_force = !program_get_reason(applier->program);
     }
     for (uint64_t i = 0; i < n_seconds && i < SHARE_S; i++) {
         applier->in_force = applier->in_force << 1 | is_in_force;
@@ -352,16 +335,21 @@ static void tick(struct riptide_applier *applier)
 
 RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
 {
-    bool is_more;
+    uint64_t n_seconds;
+    bool is_read, is_more = false;
     int r = check(applier, NULL);
 
     if (r < 0)
         return r;
-    tick(applier);
+    /* Also after a start that failed, which leaves the timer on. */
+    is_read = read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) > 0;
     if (applier->phase == PHASE_NEW)
         return 0;
-    is_more = applier->program && windows_dispatch(applier->program) == RIPTIDE_E_MORE;
-    if (has_routes(applier))
+    if (is_read)
+        tick(applier, n_seconds);
+    if (has(applier, RIPTIDE_PROGRAM))
+        is_more = windows_dispatch(applier->program) == RIPTIDE_E_MORE;
+    if (has(applier, RIPTIDE_ROUTES))
         r = router_dispatch(applier->router);
     set_work(applier, is_more || r == RIPTIDE_E_MORE);
     return r == 0 && is_more ? RIPTIDE_E_MORE : r;
@@ -370,10 +358,14 @@ RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
 RIPTIDE_PUBLIC int riptide_applier_pop(struct riptide_applier *applier,
                                        const struct riptide_route **routep)
 {
+    int r = RIPTIDE_E_AGAIN;
+
     *routep = &applier->popped;
-    if (applier->program && windows_pop(applier->program, &applier->popped) == 0)
-        return 0;
-    return has_routes(applier) ? router_pop(applier->router, &applier->popped) : RIPTIDE_E_AGAIN;
+    if (has(applier, RIPTIDE_PROGRAM))
+        r = windows_pop(applier->program, &applier->popped);
+    if (r == RIPTIDE_E_AGAIN && has(applier, RIPTIDE_ROUTES))
+        r = router_pop(applier->router, &applier->popped);
+    return r;
 }
 
 RIPTIDE_PUBLIC int riptide_applier_find(struct riptide_applier *applier,
@@ -381,20 +373,12 @@ RIPTIDE_PUBLIC int riptide_applier_find(struct riptide_applier *applier,
                                         enum riptide_backend backend,
                                         const struct riptide_route **routep)
 {
-    const struct window_key key = window_key_of(dst);
-    struct window window = { .initcwnd = 0 };
-
     *routep = &applier->found;
-    if (backend == RIPTIDE_ROUTES && has_routes(applier))
+    if (backend == RIPTIDE_ROUTES && has(applier, RIPTIDE_ROUTES))
         return router_find(applier->router, dst, &applier->found);
-    if (backend != RIPTIDE_PROGRAM || !applier->program ||
-        map_element(BPF_MAP_LOOKUP_ELEM, applier->program->fds[FD_WINDOWS], &key, &window) < 0)
-        return RIPTIDE_E_UNKNOWN;
-    applier->found = (struct riptide_route){ .dst = *dst,
-                                             .state = RIPTIDE_ROUTE_APPLIED,
-                                             .initcwnd = window.initcwnd,
-                                             .backend = RIPTIDE_PROGRAM };
-    return 0;
+    if (backend == RIPTIDE_PROGRAM && has(applier, RIPTIDE_PROGRAM))
+        return windows_find(applier->program, dst, &applier->found);
+    return RIPTIDE_E_UNKNOWN;
 }
 
 bool applier_has_route(const struct riptide_applier *applier, const struct riptide_prefix *dst)
@@ -415,20 +399,29 @@ void applier_add_why(struct riptide_applier *applier, const char *text)
 
 bool applier_can_pace(const struct riptide_applier *applier)
 {
-    return applier->program && applier->program->can_pace && !applier->program->is_detached;
+    return has(applier, RIPTIDE_PROGRAM) && applier->program->can_pace &&
+           !applier->program->is_detached;
 }
 
 void applier_set_holdout(struct riptide_applier *applier, uint32_t share, enum holdout_phase phase)
 {
-    if (applier->program)
+    if (has(applier, RIPTIDE_PROGRAM))
         program_set_holdout(applier->program, share, phase);
 }
 
 bool applier_find_opened(const struct riptide_applier *applier, uint64_t cookie, bool is_closed,
                          struct opened *opened)
 {
-    return applier->program &&
+    return has(applier, RIPTIDE_PROGRAM) &&
            program_find_opened(applier->program, cookie, is_closed, opened);
+}
+
+static const char *find_rules_reason(const struct riptide_applier *applier, int i)
+{
+    if (!has(applier, RIPTIDE_ROUTES))
+        return "windows are given by the program";
+    return applier->router->why_paused ? applier->router->why_paused
+                                       : applier->router->own[i].reason;
 }
 
 STRUCT_ENDS_WITH(struct riptide_applier_stats, program);
@@ -438,30 +431,32 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
                                               struct riptide_applier_stats *stats, size_t size)
 {
     const struct router *router = applier->router;
+    const struct targets *targets = &router->targets;
     const struct program *program = applier->program;
+    const uint64_t seconds = applier->in_force & ((UINT64_C(1) << SHARE_S) - 1);
     struct riptide_applier_stats current = router->stats;
 
-    current.backend = applier->backend;
-    current.is_idle = (!router->has_work || !has_routes(applier)) &&
-                      (!program || program->n_tried == program->n_queued) &&
-                      (!applier->has_work || applier->phase != PHASE_STARTED);
+    current.backend = applier->phase == PHASE_NEW ? applier->config.backend : applier->backend;
+    current.is_idle = !applier->has_work || applier->phase == PHASE_STOPPED;
+    if (has(applier, RIPTIDE_ROUTES))
+        current.is_idle &= !router->has_work;
     current.why = applier->why.text[0] ? applier->why.text : NULL;
-    for (int i = 0; i < 2; i++) {
-        current.rules_reason[i] = router->why_paused ? router->why_paused : router->own[i].reason;
-        if (!has_routes(applier))
-            current.rules_reason[i] = "windows are given by the program";
-    }
-    current.routes = router->targets.n_in_kernel[0] + router->targets.n_in_kernel[1];
-    current.routes_not_taken = router->targets.n_not_taken;
-    current.left_alone = router->targets.n_left_alone;
-    current.in_force_permille = in_force_permille(applier);
+    current.rules_reason[0] = find_rules_reason(applier, 0);
+    current.rules_reason[1] = find_rules_reason(applier, 1);
+    current.routes = targets->n_in_kernel[0] + targets->n_in_kernel[1];
+    current.routes_not_taken = targets->n_not_taken;
+    current.left_alone = targets->n_left_alone;
+    if (applier->n_ticks > 0)
+        current.in_force_permille = (1000 * (uint64_t)__builtin_popcountll(seconds) +
+                                     applier->n_ticks / 2) / applier->n_ticks;
     current.malformed += router->channel.malformed + router->dumps.malformed;
-    if (program) {
+    if (has(applier, RIPTIDE_PROGRAM)) {
+        current.is_idle &= program->n_written == program->n_queued;
         current.program_reason = program_get_reason(program);
         current.cgroup = program->cgroup.path;
+        if (program->common)
+            memcpy(&current.program, &program->common->counts, sizeof(current.program));
     }
-    if (program && program->common)
-        memcpy(&current.program, &program->common->counts, sizeof(current.program));
     struct_give(stats, size, &current, sizeof(current));
 }
 

@@ -20,30 +20,15 @@ struct cgroup {
     int at_fd;        /* where it is hidden: the root of cgroup2; else AT_FDCWD */
 };
 
-/*
- * cgroup.c: finds `path`; NULL: the root of cgroup2. Where this mount namespace hides it, as `ip
- * netns exec` does by a /sys of its own, it makes a mount that nobody else sees. cgroup_open
- * returns an fd, also of a directory that was made anew. Errors, each with a line: -ENOENT, not
- * final; -EINVAL, -ENOMEM.
- */
-int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_error *error);
-int cgroup_open(const struct cgroup *cgroup, struct riptide_error *error);
-
-/* Whether the directory is still the cgroup with this number. */
-bool cgroup_is(const struct cgroup *cgroup, uint64_t id);
-
-/* A window that is wanted, and the kernel's answer. */
 struct queued {
     struct riptide_wanted wanted;
-    int error; /* 1: not tried */
-    int told;  /* the error, as last popped; 1: none was */
+    bool is_told; /* its outcome was popped, or is no news */
 };
 
 enum { FD_WINDOWS, FD_COMMON, FD_PROGRAM, FD_LINK, FDS };
 
 struct program {
     const struct riptide_applier_config *config;
-    uint32_t max_windows;
     bool is_beside_routes; /* routes of ours may have a window larger by window_step */
     bool can_pace;         /* as configured; since the load, if this kernel can */
     bool is_detached;      /* as last found */
@@ -54,23 +39,24 @@ struct program {
     const char *why_paused;       /* NULL: windows are wanted */
     struct riptide_error whys[2]; /* in turn: another reason has another address */
     const char *reason;           /* one of them, why it was not attached; NULL: it was */
-    /* In the order of setting; the kernel has answered the first n_tried. */
+    /* In the order of setting; the kernel has the first n_written. */
     struct queued *queue;
-    uint32_t n_popped, n_tried, n_queued, capacity;
+    uint32_t n_popped, n_written, n_queued, capacity;
+    int refusal; /* -errno of the next one, which all others wait for; 0: not tried */
 };
 
 /*
  * For connections of the thread's network namespace. Looks for config->cgroup and changes nothing;
- * the configuration stays the caller's. Errors, each with a line: as cgroup_find, -EOPNOTSUPP (a
- * kernel before 5.15).
+ * the configuration stays the caller's. Errors, each with a line: -ENOENT (no such cgroup),
+ * -EINVAL, -EOPNOTSUPP (a kernel before 5.15), -ENOMEM.
  */
 int program_new(struct program **programp, const struct riptide_applier_config *config,
-                uint32_t max_windows, struct riptide_error *error);
+                struct riptide_error *error);
 
 /* Only closes: what the program has ends with the last copy of its fds. */
 struct program *program_free(struct program *program);
 
-/* Loads and attaches it. Errors, each with a line: those of bpf(2), -EOPNOTSUPP for EINVAL. */
+/* Loads and attaches it. Errors: those of bpf(2), -EOPNOTSUPP for EINVAL. */
 int program_start(struct program *program, struct riptide_error *error);
 
 /* Undoes a start, whoever has copies of its fds; another may follow. Errors: those of bpf(2). */
@@ -80,8 +66,8 @@ int program_stop(struct program *program);
 void program_set_paused(struct program *program, const char *why);
 
 /*
- * Each second or so: lets refused windows wait again, and attaches the program again after it was
- * detached, or its cgroup was removed and made again. Either is the reason until the next check.
+ * Each second or so: attaches the program again after it was detached, or its cgroup was removed
+ * and made again. Either is the reason until the next check.
  */
 void program_check(struct program *program);
 
@@ -100,15 +86,16 @@ int map_element(enum bpf_cmd command, int map_fd, const void *key, const void *v
 
 /*
  * windows.c: as those of an applier. A dispatch writes up to 64 windows of a started program;
- * RIPTIDE_E_MORE: others wait. What the kernel refuses is popped as RIPTIDE_ROUTE_FAILED (-ENOSPC:
- * max_windows). If some hundred outcomes wait unpopped, the oldest are dropped.
+ * RIPTIDE_E_MORE: others wait. What the kernel refuses is popped as RIPTIDE_ROUTE_FAILED.
  */
 int windows_set(struct program *program, const struct riptide_wanted *wanted);
 int windows_dispatch(struct program *program);
 int windows_pop(struct program *program, struct riptide_route *route);
+int windows_find(const struct program *program, const struct riptide_prefix *dst,
+                 struct riptide_route *route);
 
-/* What the kernel has refused waits again, unless a newer window of its destination was set. */
-void windows_retry(struct program *program);
+/* Each second or so: what was refused is tried again, the oldest of too many outcomes dropped. */
+void windows_tick(struct program *program);
 
 /* entry.c, pure: key and value of a wanted window in the map. */
 struct window_key window_key_of(const struct riptide_prefix *dst);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows on their way to the program's map. Only the kernel remembers those that it has. */
+/*
+ * Windows on their way to the program's map, in the order of setting, so that the last one of a
+ * destination prevails. Only the kernel remembers those that it has.
+ */
 #include "apply/program/program.h"
 #include "internal.h"
-#include "prefix.h"
-#include "prefix_table.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,85 +13,92 @@ enum { MAX_WRITTEN = 64, MAX_OUTCOMES = 512 /* that nobody pops */ };
 
 int windows_set(struct program *program, const struct riptide_wanted *wanted)
 {
-    const struct queued added = { .wanted = *wanted, .error = 1, .told = 1 };
+    const struct queued queued = { .wanted = *wanted };
 
-    return array_append(&program->queue, &program->n_queued, &program->capacity, &added,
-                        sizeof(added));
+    return array_append(&program->queue, &program->n_queued, &program->capacity, &queued,
+                        sizeof(queued));
 }
 
-static void write_window(const struct program *program, struct queued *queued)
+static int write_window(const struct program *program, const struct riptide_wanted *wanted)
 {
-    const struct window_key key = window_key_of(&queued->wanted.dst);
+    const struct window_key key = window_key_of(&wanted->dst);
     const struct window window =
-        window_of(&queued->wanted, program->config->pacing, program->is_beside_routes);
-    bool is_wanted = window.initcwnd > 0;
+        window_of(wanted, program->config->pacing, program->is_beside_routes);
 
-    queued->error = 0;
     if (program->config->dry_run)
-        return;
-    queued->error = map_element(is_wanted ? BPF_MAP_UPDATE_ELEM : BPF_MAP_DELETE_ELEM,
-                                program->fds[FD_WINDOWS], &key, is_wanted ? &window : NULL);
-    /* It was to be removed, and does not exist. */
-    if (queued->error == -ENOENT)
-        queued->error = queued->told = 0;
+        return 0;
+    if (wanted->initcwnd == 0)
+        return map_element(BPF_MAP_DELETE_ELEM, program->fds[FD_WINDOWS], &key, NULL);
+    return map_element(BPF_MAP_UPDATE_ELEM, program->fds[FD_WINDOWS], &key, &window);
 }
 
 int windows_dispatch(struct program *program)
 {
-    for (int i = 0; i < MAX_WRITTEN && program->n_tried < program->n_queued; i++) {
-        struct queued *queued = &program->queue[program->n_tried++];
+    for (int i = 0; i < MAX_WRITTEN && program->n_written < program->n_queued; i++) {
+        struct queued *queued = &program->queue[program->n_written];
+        int r = program->refusal ? program->refusal : write_window(program, &queued->wanted);
 
-        /* What was written before the last retry waits only to be popped. */
-        if (queued->error != 0)
-            write_window(program, queued);
+        if (r < 0 && r != -ENOENT) {
+            program->refusal = r;
+            return 0;
+        }
+        /* One that was to be removed and does not exist is no news. */
+        queued->is_told = r == -ENOENT;
+        program->n_written++;
     }
-    return program->n_tried < program->n_queued ? RIPTIDE_E_MORE : 0;
+    return program->n_written < program->n_queued ? RIPTIDE_E_MORE : 0;
 }
 
 int windows_pop(struct program *program, struct riptide_route *route)
 {
+    const uint32_t n_answered = program->n_written + (program->refusal != 0);
     struct queued *queued;
 
-    do {
-        if (program->n_popped == program->n_tried)
-            return RIPTIDE_E_AGAIN;
-        queued = &program->queue[program->n_popped++];
-    } while (queued->told == queued->error);
-    queued->told = queued->error;
+    while (program->n_popped < program->n_written && program->queue[program->n_popped].is_told)
+        program->n_popped++;
+    if (program->n_popped == n_answered || program->queue[program->n_popped].is_told)
+        return RIPTIDE_E_AGAIN;
+    queued = &program->queue[program->n_popped];
+    queued->is_told = true;
     *route = (struct riptide_route){
         .dst = queued->wanted.dst,
         .state = queued->wanted.initcwnd ? RIPTIDE_ROUTE_APPLIED : RIPTIDE_ROUTE_WITHDRAWN,
         .initcwnd = queued->wanted.initcwnd,
-        .error = queued->error,
         .backend = RIPTIDE_PROGRAM,
     };
-    if (queued->error) {
+    if (program->n_popped == program->n_written) {
         route->state = RIPTIDE_ROUTE_FAILED;
+        route->error = program->refusal;
         strncpy(route->reason, "the program's map", sizeof(route->reason) - 1);
     }
     return 0;
 }
 
-void windows_retry(struct program *program)
+int windows_find(const struct program *program, const struct riptide_prefix *dst,
+                 struct riptide_route *route)
 {
-    uint32_t first = program->n_queued, slot;
-    struct prefix_table newer;
+    const struct window_key key = window_key_of(dst);
+    struct window window = { .initcwnd = 0 };
 
-    prefix_table_init(&newer, sizeof(struct riptide_prefix), UINT32_MAX);
-    for (uint32_t i = program->n_queued; i-- > 0;) {
-        const struct queued *queued = &program->queue[i];
-        uint32_t n = newer.n;
-        bool is_replaced =
-            prefix_table_insert(&newer, &queued->wanted.dst, &slot) == 0 && newer.n == n;
-        bool is_unpopped = queued->told != 0 && i + MAX_OUTCOMES >= program->n_tried;
+    if (map_element(BPF_MAP_LOOKUP_ELEM, program->fds[FD_WINDOWS], &key, &window) < 0)
+        return RIPTIDE_E_UNKNOWN;
+    *route = (struct riptide_route){ .dst = *dst,
+                                     .state = RIPTIDE_ROUTE_APPLIED,
+                                     .initcwnd = window.initcwnd,
+                                     .backend = RIPTIDE_PROGRAM };
+    return 0;
+}
 
-        if (queued->error == 0 ? is_unpopped : !is_replaced)
-            program->queue[--first] = *queued;
-    }
-    prefix_table_deinit(&newer);
-    program->n_queued -= first;
-    program->n_tried = program->n_popped = 0;
-    if (first > 0)
-        memmove(program->queue, program->queue + first,
-                program->n_queued * sizeof(*program->queue));
+void windows_tick(struct program *program)
+{
+    uint32_t n = program->n_popped;
+
+    if (n + MAX_OUTCOMES < program->n_written)
+        n = program->n_written - MAX_OUTCOMES;
+    program->n_popped = 0;
+    program->n_written -= n;
+    program->n_queued -= n;
+    if (n > 0)
+        memmove(program->queue, program->queue + n, program->n_queued * sizeof(*program->queue));
+    program->refusal = 0;
 }
