@@ -27,7 +27,8 @@ from connection import tcp_info  # noqa: E402
 from control import ask, connect, count_fds, is_served, read_line, resident_kb  # noqa: E402
 from netns import (BUILD, RIPTIDE, RIPTIDED, TABLE, Network, mount_build, routes, rules,  # noqa: E402
                    wait_until)
-from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query  # noqa: E402
+from programs import Violation  # noqa: E402
+from rtnetlink import Ways, is_alike, link_mtus  # noqa: E402
 from waiting import percentile  # noqa: E402
 
 CHURN = BUILD / "lab" / "bench" / "connections"
@@ -72,10 +73,6 @@ ROUTING = (
 )
 
 
-class Violation(Exception):
-    """The text describes the violation."""
-
-
 def addresses(n):
     """n of those to which connections go."""
     step = HOSTS * len(PREFIXES) // n
@@ -113,29 +110,18 @@ class Figures:
                 f"the right answers ms: {lasted}; rounds late ms: {late}; growth kB: {self.growth_kb()}")
 
 
-class Watch:
-    """Queries the host's kernel for the routes of TCP and of UDP."""
+class Watch(Ways):
+    """Judges the host's routes of TCP by those of UDP."""
 
     def __init__(self, host, lasts_s=LASTS_S):
+        super().__init__(host, addresses(ASKED))
         self.host = host
         self.lasts_s = lasts_s
-        self.link = Rtnetlink(host)
-        self.reader = Reader()
-        self.asked = [(address, is_fib_match) for address in addresses(ASKED)
-                      for is_fib_match in (True, False)]
-        self.batches = [Batch([query(*asked, protocol=protocol) for asked in self.asked])
-                        for protocol in (6, 17)]
 
     def differences(self):
-        tcp, udp = (self.link.ask(batch) for batch in self.batches)
-        mtus = link_mtus(self.link)
         # The MTU of a former base route, which connections still report, and our route then sets.
-        learned = dict.fromkeys(mtus, MTU)
-        return [(address, ours[0], base[0])
-                for (address, is_fib_match), ours, base in
-                ((asked, self.reader.read(a, asked[1]), self.reader.read(b, asked[1]))
-                 for asked, a, b in zip(self.asked, tcp, udp))
-                if not is_alike(ours, base, mtus) and not is_alike(ours, base, learned)]
+        learned = dict.fromkeys(link_mtus(self.link), MTU)
+        return [way for way in super().differences() if not is_alike(*way[1:], learned)]
 
     def judge(self):
         """Waits until there is no difference; returns how long that took, in ms."""
@@ -149,7 +135,7 @@ class Watch:
                 raise Violation(self.describe(found))
 
     def describe(self, found):
-        ways = [f"  {address}\n    TCP {ours}\n    UDP {base}" for address, ours, base in found[:4]]
+        ways = [f"  {address}\n    TCP {ours[0]}\n    UDP {base[0]}" for address, ours, base in found[:4]]
         more = [self.host.run(*command, found[0][0], check=False).stdout
                 for command in ((RIPTIDE, "show"), ("ip", "route", "get"))]
         return "\n".join([f"{len(found)} ways differ, among them:", *ways, *more])

@@ -311,6 +311,35 @@ def is_alike(with_us, without_us, mtus):
     return a == b or (a > 0 and (b == 0 or a <= b + EXPIRES_SLACK))
 
 
+class Ways:
+    """The ways of TCP and of UDP from a host to addresses. Our rules select TCP alone, so without other rules by protocol each difference
+    is Riptide's."""
+
+    def __init__(self, host, addresses):
+        self.link = Rtnetlink(host)
+        self.reader = Reader()
+        self.asked = [(address, is_fib_match) for address in addresses for is_fib_match in (True, False)]
+        self.batches = [Batch([query(*asked, protocol=protocol) for asked in self.asked])
+                        for protocol in (socket.IPPROTO_TCP, socket.IPPROTO_UDP)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.link.close()
+
+    def read(self):
+        """(address, TCP's answer, UDP's) of each query; answers are those of Reader.read."""
+        tcp, udp = ([self.reader.read(raw, is_fib_match) for raw, (_, is_fib_match) in zip(self.link.ask(batch), self.asked)]
+                    for batch in self.batches)
+        return [(address, ours, base) for (address, _), ours, base in zip(self.asked, tcp, udp)]
+
+    def differences(self):
+        """Those that differ otherwise than by our windows."""
+        mtus = link_mtus(self.link)
+        return [way for way in self.read() if not is_alike(*way[1:], mtus)]
+
+
 def routes_of_table(link, table=TABLE):
     """{(family, dst, length): [(priority, initcwnd, protocol)]} of a table, both families, without
     expired routes that the kernel has not yet removed."""

@@ -11,7 +11,7 @@ import pytest
 
 from netns import Host, join, wait_until
 from routing_base import OUR_TABLE, default_line, mac
-from rtnetlink import Batch, Reader, Rtnetlink, is_alike, link_mtus, query
+from rtnetlink import Ways
 from programs import Driver
 from twins import Side
 
@@ -32,7 +32,7 @@ class Advertised:
         self.router.batch("link set eth0 addrgenmode none up\naddr add fe80::1/64 dev eth0 nodad")
         self.host.ip("link", "set", "eth0", "up")
         wait_until(lambda: self.host.is_ready() and self.router.is_ready(), "links up")
-        self.link = Rtnetlink(self.host)
+        self.ways = Ways(self.host, DSTS)
         self.advertise()
         self.driver = Driver(self.host).wait_ready()
         self.driver.send(f"set {dst} 40" for dst in DSTS)
@@ -42,7 +42,7 @@ class Advertised:
 
     def close(self):
         self.driver.kill()
-        self.link.close()
+        self.ways.link.close()
         for host in (self.host, self.router):
             host.close()
 
@@ -70,11 +70,7 @@ class Advertised:
 
     def differing(self):
         """The number of destinations with a difference for TCP, including lifetimes."""
-        reader = Reader()
-        ours, base = ([reader.read(raw, True) for raw in self.link.ask(
-            Batch([query(dst, True, protocol=protocol) for dst in DSTS]))] for protocol in (6, None))
-        mtus = link_mtus(self.link)
-        return sum(not is_alike(a, b, mtus) for a, b in zip(ours, base))
+        return len({address for address, *_ in self.ways.differences()})
 
 
 @pytest.fixture
@@ -110,17 +106,28 @@ def test_routes_go_before_their_base_ends_and_return_when_it_is_refreshed(advert
 class Asked(Side):
     """A host with several links, and queries for one destination."""
 
-    def answer(self, protocol=6):
-        raw, = self.link.ask(Batch([query(DSTS[0], True, protocol=protocol)]))
-        return Reader().read(raw, True)
+    def __init__(self, name):
+        super().__init__(name)
+        self.ways = Ways(self.host, DSTS[:1])
+
+    def close(self):
+        self.ways.link.close()
+        super().close()
+
+    def answers(self):
+        """Those of TCP and of UDP, each with its time left."""
+        return self.ways.read()[0][1:]
 
     def base(self):
         """The prefix length of main's route, and its time left, 1/100 s."""
-        route, expires = self.answer(None)
+        route, expires = self.answers()[1]
         return route.dst[2], expires
 
+    def is_ours(self):
+        return self.answers()[0][0].table == OUR_TABLE
+
     def is_same(self):
-        return is_alike(self.answer(), self.answer(None), link_mtus(self.link))
+        return not self.ways.differences()
 
     def run(self, *lines):
         for line in lines:
@@ -142,23 +149,20 @@ FAILED = f"{default_line(6, 'add', 1)} metric 2000", f"{GATEWAY} stale", f"{GATE
 def test_ipv6_with_another_way_around_a_gateway_is_left_alone(asked):
     """While the gateway does not answer, main uses the other way: the kernel announces neither the
     beginning nor the end. A host that forwards does not avoid it."""
-    def is_ours():
-        return asked.answer()[0].table == OUR_TABLE
-
     with Driver(asked.host) as driver:
         driver.follow(f"set {DSTS[0]} 40")
-        assert is_ours()
+        assert asked.is_ours()
         asked.run(*FAILED)
         driver.quiet()
-        around = str(asked.answer(None)[0])
-        assert asked.is_same() and not is_ours()
+        around = str(asked.answers()[1][0])
+        assert asked.is_same() and not asked.is_ours()
         asked.host.sysctl("ipv6/conf/all/forwarding", 1)
-        assert str(asked.answer(None)[0]) != around
-        wait_until(lambda: is_ours() and asked.is_same(), "ours")
+        assert str(asked.answers()[1][0]) != around
+        wait_until(lambda: asked.is_ours() and asked.is_same(), "ours")
         asked.host.sysctl("ipv6/conf/all/forwarding", 0)
         asked.run(FAILED[0].replace("add", "del"))
         driver.later()
-        assert is_ours() and asked.is_same()
+        assert asked.is_ours() and asked.is_same()
 
 
 def test_route_in_its_last_moment_is_not_taken_for_one_that_stays(asked):
@@ -179,8 +183,7 @@ def test_route_in_its_last_moment_is_not_taken_for_one_that_stays(asked):
             asked.run(f"ip -6 route replace 2001:db8::/24 via fd00::{2 + n % 3} dev eth0")
             wait_until(lambda: asked.base()[0] == 24, "its end")
             driver.later()
-            assert asked.is_same(), \
-                f"turn {n}: {asked.answer()[0]}, but {asked.answer(None)[0]}; {driver.routes}"
+            assert asked.is_same(), f"turn {n}: {asked.answers()}; {driver.routes}"
             if n_seen and n >= 2:
                 break
     assert n_seen
