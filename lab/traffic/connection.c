@@ -53,7 +53,8 @@ static int open_socket(const struct host *host, const char *congestion)
         return -errno;
     if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, congestion, length) == 0 &&
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0 &&
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+        setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on)) == 0)
         return fd;
     error = -errno;
     close(fd);
@@ -133,7 +134,8 @@ struct connection *find_idle(const struct traffic *traffic, const struct order *
 struct connection *connect_for(struct traffic *traffic, const struct order *order)
 {
     const struct listener *listener = find_listener(traffic, order);
-    struct sockaddr_in remote = address_of(&traffic->hosts[order->from], listener->port), local;
+    struct sockaddr_in remote = address_of(&traffic->hosts[order->from], listener->port);
+    struct sockaddr_in local = address_of(&traffic->hosts[order->to], 0);
     struct connection *connection = calloc(1, sizeof(*connection));
     socklen_t length = sizeof(local);
 
@@ -147,6 +149,7 @@ struct connection *connect_for(struct traffic *traffic, const struct order *orde
         (struct end){ open_socket(&traffic->hosts[order->to], order->congestion), connection };
     LIST_INSERT_HEAD(&traffic->connections, connection, others);
     if (connection->receiver.fd < 0 ||
+        bind(connection->receiver.fd, (struct sockaddr *)&local, sizeof(local)) < 0 ||
         (connect(connection->receiver.fd, (struct sockaddr *)&remote, sizeof(remote)) < 0 &&
          errno != EINPROGRESS) ||
         getsockname(connection->receiver.fd, (struct sockaddr *)&local, &length) < 0) {

@@ -16,7 +16,7 @@ from netns import REPOSITORY, Daemon, Host, Network, mount_build
 from programs import Driver
 from xdist.scheduler import LoadScopeScheduling
 
-sys.path.insert(0, str(REPOSITORY / "lab" / "wan"))
+sys.path[:0] = [str(REPOSITORY / "lab" / name) for name in ("wan", "traffic")]
 import wanbox  # noqa: E402
 
 # Files with long, independent tests: these are distributed one by one, and first.

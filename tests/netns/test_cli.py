@@ -76,7 +76,7 @@ WRONG = {
     RIPTIDED: [
         (["--dry-run", "--once", *PORTS], "local-port: 257; at most 256"),
         (["--intervall", "1s"], "--intervall"), (["--interval", "soon"], "--interval soon:"),
-        (["--flush", "--dry-run"], "--flush"), (["--flush", "--check"], "--flush"),
+        (["--control-group", "nosuchgrp", "--check"], "no group"), (["--flush", "--dry-run"], "--flush"), (["--flush", "--check"], "--flush"),
         # Values that only the library can refuse.
         *((["--dry-run", "--apply", "routes", name, value], f"{name[2:]}: a prefix; ") for name, value in (
             ("--prefix-len4", "24"), ("--prefix-len6", "64"))),
@@ -90,6 +90,21 @@ WRONG = {
 def test_wrong_command_line_is_refused_with_one_line(host, program):
     for arguments, named in WRONG[program]:
         assert named in one_line(host.run(program, *arguments, check=False), status=2), arguments
+
+
+def test_configuration_that_is_refused(host, tmp_path):
+    path = tmp_path / "riptided.conf"
+    for text, words in (("\ncontrol-group = nosuchgrp\n", "riptided: control-group: "), ("control-group = nosuchgrp\n", "no group"),
+                        ("prefix-len6 = 64\n[prefix 2001:db8::1]\noff = yes\n",
+                         "riptided: 2001:db8::1: is part of the destination 2001:db8::/64, by prefix-len6\n"),
+                        ("ttl = 1s\n\0", f"{path}: "), ("ttl = 1s\n\0", "is no text")):
+        path.write_text(text)
+        assert words in one_line(host.run(RIPTIDED, "--config", path, "--check", check=False), 2)
+    for file, words in ((tmp_path / "none", "No such file"), (tmp_path, "no regular file"), ("/dev/zero", "no regular file")):
+        line = one_line(host.run(RIPTIDED, "--config", file, "--check", check=False), 2)
+        assert str(file) in line and words in line
+    path.write_text("control-group = daemon\n")
+    host.run(RIPTIDED, "--config", path, "--check")
 
 
 @pytest.mark.parametrize("command", [

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What `meson install` installs, a program built against only that, and consistency between the
-files: where links lead, their version and their licence."""
+files: where links lead, their version and their licence; how programs and library are built."""
 
+import json
 import os
 import re
 import subprocess
@@ -174,3 +175,33 @@ def test_libraries_show_the_listed_symbols_alone_and_need_nothing_but_libmnl(tre
     assert set(listed()) <= names
     assert all(name.startswith("riptide_") for name in names)
     assert needed(tree.find("libriptide.so.1.0.0")) <= {"libmnl.so.0", "libc.so.6", "libm.so.6"}
+
+
+PROGRAMS = ("cli/riptide", "cli/riptided")
+OPTIONS = {option["name"]: option["value"]
+           for option in json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text())}
+is_asked_for = (OPTIONS["hardening"], OPTIONS["b_sanitize"]) == (True, "none")
+
+
+@pytest.mark.skipif(not is_asked_for, reason="built without, as sanitizers need it")
+@pytest.mark.parametrize("name", (*PROGRAMS, "lib/libriptide.so"))
+def test_hardening_by_linker_and_compiler(name):
+    """Position independent; all symbols are bound at the start, then read-only; nothing is both
+    writable and executable; stack protector and fortified libc calls are in use."""
+    def readelf(option, name):
+        return run("readelf", "-W", option, BUILD / name)
+    dynamic, segments = readelf("-d", name), readelf("-l", name)
+    if name in PROGRAMS:
+        assert re.search(r"Type:\s+DYN ", readelf("-h", name))
+        assert re.search(r"Flags: .*\bPIE\b", dynamic)
+    assert re.search(r"Flags: .*\bNOW\b|\(BIND_NOW\)", dynamic)
+    assert "GNU_RELRO" in segments and "TEXTREL" not in dynamic
+    loaded = [line.split() for line in segments.splitlines()
+              if line.split()[:1] in (["LOAD"], ["GNU_STACK"])]
+    assert "GNU_STACK" in [segment[0] for segment in loaded]
+    for segment in loaded:
+        flags = "".join(segment[6:-1])
+        assert not ("W" in flags and "E" in flags), segment
+    symbols = readelf("--dyn-syms", name)
+    assert "__stack_chk_fail" in symbols
+    assert re.search(r"\b__v?(sn|f)printf_chk\b", symbols)

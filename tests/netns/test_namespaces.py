@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""An embedder (containers.c) whose agents are made in other network namespaces than its own, and `ip netns exec`."""
+"""Embedders whose agents are made in other network namespaces than their own, or that fork (containers.c), and with threads (threads.c);
+and `ip netns exec`."""
 
+import errno
 import os
+import signal
 import subprocess
 from pathlib import Path
 
 import cgroups
 import pytest
 from control import wait_rounds
-from netns import DEADLINE_S, RIPTIDED, Daemon, Network, rules, snapshot, wait_until, wait_window, windows
+from netns import DEADLINE_S, MOUNTED, RIPTIDE, RIPTIDED, Daemon, Network, rules, snapshot, wait_until, wait_window, windows
 from programs import Program
 
 
@@ -25,9 +28,23 @@ def networks():
         network.close()
 
 
-def Containers(home, *paths):
-    """The program on a host, for other hosts."""
-    return Program(home, "containers", *paths)
+class Containers(Program):
+    """The program on a host, for others or for itself; `first` is its first line."""
+
+    def __init__(self, home, *words):
+        super().__init__(home, "containers", *words)
+        self.first = self.line()
+
+    def ask(self, line):
+        """Sends a line; returns the lines up to the one about the child or the loop."""
+        self.send([line])
+        answer = [self.line()]
+        while answer[-1].split()[0] not in ("child", "wakeups"):
+            answer.append(self.line())
+        return [line for line in answer if not line.startswith("/")]  # no windows
+
+    def fork(self, what):
+        return int(self.ask(f"fork {what}")[-1].split()[1])
 
 
 def learn(networks):
@@ -40,7 +57,7 @@ def test_each_namespace_learns_from_its_own_connections_and_home_has_no_trace(ho
     before = snapshot(host)
     learn(networks)
     containers = Containers(host, *(path_of(network.host) for network in networks))
-    assert containers.line() == "ready"
+    assert containers.first == "ready"
     assert wait_window(networks[0].host, "203.0.113.1") >= 30
     assert wait_window(networks[1].host, "203.0.113.2") >= 60
     assert all(len(windows(network.host)) == 1 for network in networks)
@@ -62,7 +79,7 @@ def test_a_program_for_each_of_many_namespaces(host, networks, cgroup, ending):
             network.reset(network.connections[-1])
         return cwnds
     containers = Containers(host, "--cgroup", cgroup, *paths)
-    assert containers.line() == "ready"
+    assert containers.first == "ready"
     wait_until(lambda: starts() == cwnds, "a window in each")
     assert not any(rules(network.host) for network in networks)
     if ending == "SIGKILL":
@@ -87,9 +104,8 @@ def test_a_namespace_that_is_given_up_ends_its_part_and_no_other(host, networks)
     world = gone.world
     subprocess.run(["ip", "netns", "delete", gone.host.name], check=True)
     os.close(gone.host.fd)
-    said = []
-    wait_until(lambda: said.append(containers.line()) or said[-1] == f"{paths[0]}: gone",
-               "that it is gone")
+    while containers.line() != f"{paths[0]}: gone":
+        pass
     # The namespace ends with its last socket, and its links with it.
     wait_until(lambda: not [link for link in world.ip_json("link") if link["ifname"] == "eth0"],
                "the end of its links")
@@ -105,14 +121,14 @@ def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
     """Each agent is made in the namespace and started from another; riptided is all in it."""
     path, options = path_of(net.host), ("--cgroup", cgroup) if by == "program" else ()
     twice = Containers(host, *options, path, path)
-    assert twice.line() == (f"{path}: this process already manages this network namespace, with another applier or "
+    assert twice.first == (f"{path}: this process already manages this network namespace, with another applier or "
                             "agent; stop that first")
     assert twice.process.wait(DEADLINE_S) == 1
     first = Containers(host, *options, path)
-    assert first.line() == "ready"
+    assert first.first == "ready"
     for home in (net.world, net.host):
         second = Containers(home, *options, path)
-        assert second.line() == f"{path}: process {first.pid} already manages this network namespace; stop it first"
+        assert second.first == f"{path}: process {first.pid} already manages this network namespace; stop it first"
         assert second.process.wait(DEADLINE_S) == 1
     # Before the program is loaded: else it would say that CAP_BPF is missing.
     without = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
@@ -122,7 +138,7 @@ def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
     assert first.end() == 0
     with Daemon(net.host, "--apply", by, *options, has_rules=by == "routes") as riptided:
         second = Containers(host, *options, path)
-        assert second.line() == f"{path}: process {riptided.pid} already manages this network namespace; stop it first"
+        assert second.first == f"{path}: process {riptided.pid} already manages this network namespace; stop it first"
         assert second.process.wait(DEADLINE_S) == 1
         assert riptided.process.poll() is None
 
@@ -152,3 +168,64 @@ def test_where_no_cgroup_can_be_found_it_says_who_hides_them(net, cgroup):
         done = net.host.run(*command, "--apply", "program", *below, check=False)
         assert done.returncode == 2
         assert "no cgroup2 is mounted here: `ip netns exec` hides it; nsenter --net and riptided@.service do not" in done.stderr
+
+
+@pytest.fixture
+def forks(net):
+    """An agent of the host's own namespace, with rules and a route to 203.0.113.1."""
+    net.learned("203.0.113.1", 30)
+    started = Containers(net.host, path_of(net.host))
+    assert started.first == "ready"
+    assert wait_window(net.host, "203.0.113.1") >= 30
+    yield started
+    assert started.process.poll() is not None or started.end() == 0
+
+
+def test_whatever_does_io_is_refused_in_a_child_and_leaves_the_parent_alone(net, forks):
+    *lines, status = forks.ask("fork calls")
+    results = dict(line.split(" ", 1) for line in lines)
+    line = f"made before fork(2), in process {forks.pid}; make a new one in this process"
+    with_line, without = f"{-errno.ECHILD} {line}", f"{-errno.ECHILD} "
+    assert results == {"start": with_line, "set_paused": without, "dispatch": without, "save": with_line, "stop": with_line}
+    assert status == "child 0"
+    assert len(rules(net.host)) == 2 and windows(net.host)["203.0.113.1"] >= 30
+    net.learned("203.0.113.2", 60)  # a round may see it while it grows; 40 is within a step of 38
+    wait_until(lambda: windows(net.host).get("203.0.113.2", 0) >= 40, "a window learned since")
+    net.host.run(RIPTIDE, "flush", check=False)  # 1: the holder may restore them
+    wait_until(lambda: len(rules(net.host)) == 2, "rules that somebody removed")
+    assert wait_window(net.host, "203.0.113.1") >= 30
+    assert forks.end() == 0
+    assert not rules(net.host) and not windows(net.host)
+
+
+def test_a_child_of_a_dead_agent_keeps_its_sockets_and_not_its_claim(net, forks):
+    child = forks.fork("keep")
+    forks.ask("wakeups")
+    net.learned("203.0.113.3", 30)
+    wait_window(net.host, "203.0.113.3")
+    assert int(forks.ask("wakeups")[-1].split()[1]) < 1000, "the loop spins"
+    forks.kill()
+    other = Containers(net.host, path_of(net.host))
+    assert other.first == "ready"
+    assert other.end() == 0
+    os.kill(child, signal.SIGKILL)
+
+
+def test_the_claim_of_a_parent_is_not_its_childs_to_free_or_to_keep(net, forks):
+    """Whether the child frees its copies or has them, the claim ends with its parent's stop."""
+    for what in ("free", "keep"):
+        child = forks.fork(what)
+        assert f"process {forks.pid} already manages" in Containers(net.host, path_of(net.host)).first
+        os.kill(child, signal.SIGKILL)
+    child = forks.fork("keep")
+    assert forks.end() == 0
+    assert Containers(net.host, path_of(net.host)).end() == 0
+    os.kill(child, signal.SIGKILL)
+
+
+def test_two_threads_with_an_agent_each(net):
+    net.learned("203.0.113.1", 20)
+    net.learned("2001:db8::1", 30)
+    done = net.host.run(MOUNTED / "tests" / "netns" / "threads")
+    # Two destinations of the host, and that of its own sample.
+    assert done.stdout.splitlines() == 4 * ["destinations 3"]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Where connections show a smaller path MTU than their link there is no route, for as long."""
+"""Where connections show a smaller path MTU than their link there is no route, for as long; segments keep their size."""
 
 import socket
 
 import pytest
 from control import riptide_json
-from netns import BY_ROUTES, Connection, Daemon, Host, join, tcp_info, wait_until, wait_window, windows
+from netns import BY_ROUTES, Connection, Daemon, Host, join, routes, tcp_info, wait_until, wait_window, windows
 from routing_ask import families
 
 FAR = {4: "192.0.2.9", 6: "2001:db9::9"}
@@ -127,3 +127,63 @@ def test_path_that_must_fragment_carries_connections(net, far, driver, connect):
     driver.follow(f"set {FAR[4]} 80")
     connection.send(50_000)
     connect(4).send(50_000)
+
+
+# An open connection's segments keep their size after the route to its peer was rewritten. The kernel removes the device from a
+# deleted route, and a connection that has it cached reads the MTU of none, 68, before it looks up another: docs/design.md, "Our
+# routes carry the MTU of their link".
+BEHIND = {4: "198.51.100.7", 6: "2001:db8::7"}
+SEGMENTS, SEGMENT_BYTES = 20, 1400  # less than fits, with any TCP options
+GET_MTU = {4: (0, 14), 6: (41, 24)}  # IP_MTU, IPV6_MTU
+
+
+def give(host, driver, dst, cwnd):
+    """Sets a window, and waits until the former route is freed."""
+    driver.follow(f"set {dst} {cwnd}")
+    assert windows(host).get(dst, 0) == cwnd
+    forget(host)
+
+
+def forget(host):
+    """Waits until the kernel has freed deleted routes, as removing a link does."""
+    host.ip("link", "add", "gone", "type", "veth")
+    host.ip("link", "del", "gone")
+
+
+def mtu_of(connection, family):
+    """The MTU that the connection would use if it sent now."""
+    return connection.near.getsockopt(*GET_MTU[family])
+
+
+def segments_of(connection):
+    """The number of segments into which it divides the data."""
+    before = tcp_info(connection.near).data_segs_out
+    connection.send(SEGMENTS * SEGMENT_BYTES)
+    return tcp_info(connection.near).data_segs_out - before
+
+
+@families
+def test_are_as_large_after_a_new_window_and_after_withdrawal(net, driver, family):
+    give(net.host, driver, BEHIND[family], 20)
+    connection = net.connect(BEHIND[family])
+    assert segments_of(connection) == SEGMENTS
+    for cwnd in (40, 80, 0):
+        give(net.host, driver, BEHIND[family], cwnd)
+        assert mtu_of(connection, family) == LINK_BYTES
+        assert segments_of(connection) == SEGMENTS
+
+
+@families
+def test_fit_a_link_whose_mtu_changes(net, driver, family):
+    """As without us, once Riptide has followed."""
+    give(net.host, driver, BEHIND[family], 20)
+    connection = net.connect(BEHIND[family])
+    assert segments_of(connection) == SEGMENTS
+    for link_bytes in (SEGMENT_BYTES, LINK_BYTES):
+        net.host.ip("link", "set", "eth0", "mtu", str(link_bytes))
+        driver.quiet()
+        assert f"'mtu': {link_bytes}" in str(routes(net.host)[BEHIND[family]]["metrics"])
+        segments_of(connection)  # its first segment replaces its cached route
+        assert mtu_of(connection, family) == link_bytes
+        assert (segments_of(connection) == SEGMENTS) == (link_bytes == LINK_BYTES)
+        assert net.connect(BEHIND[family]) and segments_of(net.connections[-1]) >= SEGMENTS

@@ -5,38 +5,40 @@ import contextlib
 import functools
 import itertools
 import re
-import selectors
-import socket
 import threading
 import time
+from pathlib import Path
 
 import netns
 import pytest
 import wanbox
-from connection import TCP_CONGESTION, Connection, tcp_info
+from connection import Connection
 from control import add_experiment, derived, outcome_line, riptide_json, status, write_state
 from netns import RIPTIDE, Host, wait_until
 from test_metrics import figures_of
+from traffic import Traffic, Transfer
 from waiting import SLOWNESS
 
 PER_SECOND = 50
 N_BYTES = 60_000
-MOST_OPEN = 500  # both ends; some 50 at this rate
+LOAD_S = 600
 CWND = 80  # the buffer holds 20 segments
 Daemon = functools.partial(netns.Daemon, interval=f"{50 * SLOWNESS}ms")
 
 
 class Load:
-    """Opens connections at a rate, to the addresses in turn, that send n_bytes each; one thread. It opens fewer where the machine is
-    too slow for them, which would otherwise take all file descriptors. In a guest it opens a quarter: system calls take 0.1 ms there, so
-    that at the full rate the processor, not the path, would decide how long a transfer takes."""
+    """Transfers from near at a rate, to the addresses of far in turn. In a guest a quarter: system calls take 0.1 ms there, so that at the
+    full rate the processor, not the path, would decide how long a transfer takes."""
 
     def __init__(self, near, far, *addresses, per_second=PER_SECOND, n_bytes=N_BYTES):
-        self.near, self.far, self.addresses = near, far, addresses
-        self.per_second, self.n_bytes = per_second / SLOWNESS, n_bytes
+        self.names = [Path(f"/run/netns/{far.name}-{n}") for n in range(len(addresses))]
+        for name in self.names:
+            name.symlink_to(far.name)  # a host for each address
+        self.traffic = Traffic({near.name: "10.9.1.1", **{name.name: address for name, address in zip(self.names, addresses)}})
+        receivers = itertools.cycle(name.name for name in self.names)
+        self.plan = [Transfer(near.name, next(receivers), n_bytes, n * SLOWNESS / per_second)
+                     for n in range(int(per_second * LOAD_S / SLOWNESS))]
         self.ended = []  # time of opening, segments sent, retransmitted segments
-        self.selector = selectors.DefaultSelector()
-        self.is_over = threading.Event()
         self.thread = threading.Thread(target=self._run)
 
     def __enter__(self):
@@ -44,62 +46,19 @@ class Load:
         return self
 
     def __exit__(self, *_):
-        self.is_over.set()
+        self.traffic.close()
         self.thread.join()
+        for name in self.names:
+            name.unlink()
 
     def share_again(self, begin, end):
         found = [each for each in self.ended if begin <= each[0] < end]
         return sum(again for _, _, again in found) / sum(sent for _, sent, _ in found)
 
     def _run(self):
-        with self.far.socket(socket.AF_INET) as server:
-            server.bind(("0.0.0.0", 0))
-            server.listen(1000)
-            server.setblocking(False)
-            self.selector.register(server, selectors.EVENT_READ, self._accept)
-            peers = itertools.cycle((address, server.getsockname()[1]) for address in self.addresses)
-            due = time.monotonic()
-            while not self.is_over.is_set():
-                for key, _ in self.selector.select(max(0, due - time.monotonic())):
-                    key.data(key.fileobj)
-                if due <= time.monotonic():
-                    if len(self.selector.get_map()) < MOST_OPEN:
-                        self._open(next(peers))
-                    due = max(due, time.monotonic() - 1) + 1 / self.per_second
-            for key in list(self.selector.get_map().values()):
-                key.fileobj.close()
-
-    def _open(self, peer):
-        near, opened = self.near.socket(socket.AF_INET), time.monotonic()
-        near.setblocking(False)
-        near.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, b"cubic")
-        near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * self.n_bytes)
-        with contextlib.suppress(BlockingIOError):
-            near.connect(peer)
-
-        def connected(_):
-            near.send(bytes(self.n_bytes))
-            near.shutdown(socket.SHUT_WR)
-            self.selector.modify(near, selectors.EVENT_READ, answered)
-
-        def answered(_):
-            info = tcp_info(near)
-            self.ended.append((opened, info.data_segs_out, info.retrans_segs))
-            self._close(near)
-        self.selector.register(near, selectors.EVENT_WRITE, connected)
-
-    def _accept(self, server):
-        far, _ = server.accept()
-        far.setblocking(False)
-        self.selector.register(far, selectors.EVENT_READ, self._read)
-
-    def _read(self, far):
-        if not far.recv(1 << 20):
-            self._close(far)
-
-    def _close(self, end):
-        self.selector.unregister(end)
-        end.close()
+        with contextlib.suppress(RuntimeError, TypeError, ValueError):  # its end, perhaps in the middle of a line
+            for one in self.traffic.run(self.plan, LOAD_S):
+                self.ended.append((self.traffic.go_s + one.start_us / 1e6, one.data_segs, one.retrans_segs))
 
 
 SHALLOW = [f"10.9.{i}.1" for i in range(16, 32)]  # sources: no single one decides

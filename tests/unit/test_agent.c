@@ -54,7 +54,7 @@ TEST(calls_after_a_start_or_a_stop_are_refused)
     assert_int_equal(riptide_agent_stop(agent, NULL), 0);
 }
 
-/* tests/netns/test_forks.py has the agent's own functions. */
+/* tests/netns/test_namespaces.py has the agent's own functions. */
 static bool are_stages_refused(struct riptide_agent *agent)
 {
     const struct riptide_wanted wanted = { .dst = { AF_INET, 32, { 198, 51, 100, 1 } } };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lib/observe/filter: on drawn scopes and connections it decides as the scope's definition does.
- * tests/netns/test_scope.py has the kernel take the byte code and decide by it.
+ * tests/netns/test_observer.py has the kernel take the byte code and decide by it.
  */
 #include "internal.h"
 #include "observe/filter.h"
