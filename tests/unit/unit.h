@@ -61,6 +61,17 @@ static inline void unit_add(struct CMUnitTest test)
         close(fd);                                                                                 \
     }
 
+/* Puts one end of a socket pair behind the fd; the other end answers in the kernel's stead. */
+static inline int stand_in_for_kernel(int fd)
+{
+    int pair[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+    assert_true(dup2(pair[0], fd) >= 0);
+    close(pair[0]);
+    return pair[1];
+}
+
 /* Prints the seed; SEED=N in the environment has another one drawn from. */
 static inline void seed_with(unsigned int seed)
 {
