@@ -22,22 +22,42 @@ static void describe_scope(char text[128], const struct riptide_scope *scope)
              scope->n_local_ports + scope->n_remote_ports > 0 ? ", some ports" : "");
 }
 
-/* The backend is the one in use, which `auto` has chosen. */
+/* What `auto` has chosen and why; in a dry run what the program would have to do. */
+static void report_choice(const struct settings *settings,
+                          const struct riptide_applier_stats *stats)
+{
+    const bool has_program = stats->backend & RIPTIDE_PROGRAM;
+    const bool lacks_holdout = !has_program && settings->applier.holdout_percent > 0;
+
+    if (has_program && settings->applier.dry_run)
+        log_line(LOG_LEVEL_INFO,
+                 "windows would be given by the program%s, if the kernel takes the program, which "
+                 "a dry run does not load",
+                 stats->backend & RIPTIDE_ROUTES ? ", and by routes" : "");
+    else if (settings->applier.backend == RIPTIDE_AUTO)
+        log_event(lacks_holdout ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
+                  &(struct log_fields){ .event = "backend", .reason = stats->why },
+                  "--apply auto chose %s: %s%s",
+                  riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), stats->why,
+                  lacks_holdout ? "; no connection is held out" : "");
+}
+
 void report_start(struct daemon *daemon)
 {
     const struct settings *settings = daemon->settings;
-    const uint32_t backend = riptide_agent_get_stats(daemon->agent)->applier->backend;
-    const bool holds_out = backend != RIPTIDE_ROUTES && !settings->applier.dry_run;
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    const bool holds_out = stats->backend & RIPTIDE_PROGRAM && !settings->applier.dry_run;
     char scope[128];
 
     describe_scope(scope, &settings->observer.scope);
     log_event(LOG_LEVEL_INFO, &(struct log_fields){ .event = "start" },
               "started, version %s: windows by %s to %s, policy %s, %u %% held out",
               riptide_version(),
-              backend == RIPTIDE_BOTH ? "program and routes"
-                                      : riptide_name(RIPTIDE_NAMES_BACKEND, backend),
+              stats->backend == RIPTIDE_BOTH ? "program and routes"
+                                             : riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend),
               scope, settings->estimator.policy->name,
               holds_out ? settings->applier.holdout_percent : 0);
+    report_choice(settings, stats);
 }
 
 static void report_applied(const struct settings *settings, const struct riptide_window *window,
@@ -107,29 +127,6 @@ static void report_off(const char *what, const char *reason, bool is_paused)
         log_event(LOG_LEVEL_INFO, &fields, "%s: windows enabled again", what);
 }
 
-/* The first one says why `auto` chose; later ones that the program is off or on. */
-static void report_backend(const struct settings *settings, const char *reason,
-                           const struct riptide_agent_stats *stats)
-{
-    static bool is_begun;
-    const uint32_t backend = stats->applier->backend;
-    const bool lacks_holdout = backend == RIPTIDE_ROUTES && settings->applier.holdout_percent > 0;
-
-    if (is_begun)
-        report_off("program", reason, stats->is_paused);
-    else if (backend != RIPTIDE_ROUTES && settings->applier.dry_run)
-        log_line(LOG_LEVEL_INFO,
-                 "windows would be given by the program%s, if the kernel takes the program, which "
-                 "a dry run does not load",
-                 backend == RIPTIDE_BOTH ? ", and by routes" : "");
-    else if (settings->applier.backend == RIPTIDE_AUTO)
-        log_event(lacks_holdout ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
-                  &(struct log_fields){ .event = "backend", .reason = reason },
-                  "--apply auto chose %s: %s%s", riptide_name(RIPTIDE_NAMES_BACKEND, backend),
-                  reason, lacks_holdout ? "; no connection is held out" : "");
-    is_begun = true;
-}
-
 /* Each once at its beginning, not in each round. */
 static void report_full(const struct settings *settings,
                         const struct riptide_estimator_stats *stats)
@@ -191,8 +188,8 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
                   &(struct log_fields){ .event = "failed", .reason = event->reason },
                   "cannot read the open connections: %s", event->reason);
         break;
-    case RIPTIDE_AGENT_BACKEND:
-        report_backend(settings, event->reason, stats);
+    case RIPTIDE_AGENT_PROGRAM:
+        report_off("program", event->reason, stats->is_paused);
         break;
     case RIPTIDE_AGENT_DESTROY_EVENTS:
         log_line(event->reason ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "destroy events: %s",

@@ -34,7 +34,7 @@ static const char *const words[][MOST_VALUES] = {
         [RIPTIDE_AGENT_WINDOW] = "window",
         [RIPTIDE_AGENT_FAILED] = "failed",
         [RIPTIDE_AGENT_RULES] = "rules",
-        [RIPTIDE_AGENT_BACKEND] = "backend",
+        [RIPTIDE_AGENT_PROGRAM] = "program",
         [RIPTIDE_AGENT_DESTROY_EVENTS] = "destroy events",
     },
     [RIPTIDE_NAMES_LEFT_OUT] = {

@@ -62,8 +62,7 @@ enum riptide_agent_event_kind {
     RIPTIDE_AGENT_WINDOW, /* a backend's `outcome` for the destination of `window` */
     RIPTIDE_AGENT_FAILED, /* a dump was given up (`reason`); the next round tries again */
     RIPTIDE_AGENT_RULES,  /* the rules of `family` were removed (`reason`) or are back (NULL) */
-    RIPTIDE_AGENT_BACKEND, /* not for routes alone: why AUTO chose it at the start; then each time
-                              that the program stops giving windows (`reason`) or resumes (NULL) */
+    RIPTIDE_AGENT_PROGRAM, /* the program gives no windows (`reason`) or does again (NULL) */
     RIPTIDE_AGENT_DESTROY_EVENTS, /* not available (`reason`), or available again (NULL) */
 };
 

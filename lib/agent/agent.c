@@ -70,7 +70,7 @@ static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_c
         return -ENOMEM;
     interval_init(&agent->interval, stages.agent.interval_ns, stages.estimator.ttl_ns,
                   stages.agent.max_share);
-    agent->backend = riptide_agent_read_applier(agent).backend;
+    agent->backend = stages.applier.backend ? stages.applier.backend : RIPTIDE_BOTH;
 
     *agentp = agent;
     agent = NULL;
@@ -133,16 +133,15 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     }
     agent->is_started = true;
     agent->backend = riptide_agent_read_applier(agent).backend;
-    if (agent->stages.has_prefixes && agent->backend == RIPTIDE_ROUTES)
+    if (agent->stages.has_prefixes && !(agent->backend & RIPTIDE_PROGRAM))
         applier_add_why(agent->applier,
                         "prefixes get no windows, as routes serve single addresses");
     /* Where only routes give windows no connection can be drawn. */
-    if (agent->backend != RIPTIDE_ROUTES && !applier->dry_run)
+    if (agent->backend & RIPTIDE_PROGRAM && !applier->dry_run)
         agent->experiment.holdout_percent = applier->holdout_percent;
     agent->experiment.seed = applier->holdout_seed;
     if (state_load(agent) && error && !error->text[0])
         error_set(error, "%s", agent->state_said.text);
-    agent->is_backend_news = applier->backend != RIPTIDE_ROUTES;
     return 0;
 }
 
@@ -226,27 +225,19 @@ static bool pop_events_error(struct riptide_agent *agent)
     return true;
 }
 
-/* The backend at the start; then why rules or the program give no windows; NULL: they do. */
+/* Why rules or the program give no windows; NULL: they do. */
 static bool pop_applier(struct riptide_agent *agent)
 {
     const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
     const char *const reasons[] = { stats.rules_reason[0], stats.rules_reason[1],
                                     stats.program_reason };
 
-    agent->event.kind = RIPTIDE_AGENT_BACKEND;
-    if (agent->is_backend_news) {
-        agent->is_backend_news = false;
-        agent->event.reason = stats.why;
-        return true;
-    }
-    for (size_t i = stats.backend == RIPTIDE_PROGRAM ? 2 : 0; i < 3; i++) {
+    for (size_t i = stats.backend & RIPTIDE_ROUTES ? 0 : 2; i < 3; i++) {
         if (reasons[i] == agent->reasons[i])
             continue;
         agent->reasons[i] = agent->event.reason = reasons[i];
-        if (i < 2) {
-            agent->event.kind = RIPTIDE_AGENT_RULES;
-            agent->event.family = families[i];
-        }
+        agent->event.kind = i < 2 ? RIPTIDE_AGENT_RULES : RIPTIDE_AGENT_PROGRAM;
+        agent->event.family = i < 2 ? families[i] : 0;
         return true;
     }
     return false;

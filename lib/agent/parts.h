@@ -48,13 +48,13 @@ enum phase {
 
 struct riptide_agent {
     pid_t pid; /* the process that made it */
-    struct stages stages; /* as the stages have them; the arrays are gone */
+    struct stages stages; /* as configured; what they point to is gone */
     struct interval interval;
     int epoll_fd, timer_fd;
     struct riptide_observer *observer;
     struct riptide_estimator *estimator;
     struct riptide_applier *applier;
-    uint32_t backend; /* enum riptide_backend, in use: of the applier's stats */
+    uint32_t backend; /* enum riptide_backend: in use; until the start, those to be tried */
     bool is_started;
     bool is_paused; /* as asked for */
     char *state; /* path of its file; NULL: none */
@@ -72,7 +72,6 @@ struct riptide_agent {
     /* Events other than routes that wait to be popped. */
     struct riptide_tick finished;
     bool is_tick_news;
-    bool is_backend_news;
     bool is_popped; /* the caller has popped since the last round began */
     int failure;    /* of the last dump, -errno */
     const char *reasons[3]; /* why rules are not in place, and the program gives no windows */

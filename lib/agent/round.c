@@ -129,7 +129,7 @@ static void judge_outcomes(struct riptide_agent *agent, uint64_t now_ns)
     }
     /* Connections that open without our window show nothing about it. */
     if (experiment->suspension.until_ns > 0 || agent->is_paused ||
-        (agent->backend == RIPTIDE_PROGRAM && riptide_agent_read_applier(agent).program_reason))
+        (!(agent->backend & RIPTIDE_ROUTES) && riptide_agent_read_applier(agent).program_reason))
         agent->flights_wait = FLIGHTS_WAIT;
     else if (agent->flights_wait > 0)
         agent->flights_wait--;
@@ -178,7 +178,7 @@ static void enter_closed(struct riptide_agent *agent, const struct riptide_sampl
     bool is_on = experiment->holdout_percent > 0;
     bool is_noted = is_on && applier_find_opened(agent->applier, sample->cookie, true, &opened);
     bool is_given = !is_on && cwnd > 0 && agent->flights_wait == 0 &&
-                    (agent->backend != RIPTIDE_ROUTES ||
+                    (agent->backend & RIPTIDE_PROGRAM ||
                      applier_has_route(agent->applier, &sample->dst));
 
     if (is_noted ? opened.arm == ARM_WINDOW : is_given)

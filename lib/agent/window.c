@@ -16,9 +16,7 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
 {
     const struct riptide_window *window = &agent->window;
     const struct riptide_estimate *estimate = window->estimate;
-    bool is_in_use = backend == RIPTIDE_ROUTES
-                         ? agent->backend != RIPTIDE_PROGRAM
-                         : agent->backend != RIPTIDE_ROUTES && agent->phase != PHASE_STOPPED;
+    bool is_in_use = agent->backend & backend && agent->phase != PHASE_STOPPED;
     /* A hint, not the backend, has withdrawn it. */
     bool is_off = estimate && estimate->cwnd == 0 && estimate->hint.family != 0;
     /* A dry run has no map, which would have the window. */
