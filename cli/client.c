@@ -14,6 +14,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* How long a daemon that does not answer is waited for. */
+enum { TIMEOUT_S = 5 };
+
 bool client_is_absence(int error)
 {
     return error == -ENOENT || error == -ECONNREFUSED;
@@ -31,7 +34,7 @@ void client_find_socket(const char *control, struct sockaddr_un *address)
 /* A stream from and to the daemon, and its process; 0: not visible. */
 static int open_stream(const char *control, FILE **streamp, int *pidp)
 {
-    const struct timeval timeout = { .tv_sec = CLIENT_TIMEOUT_S };
+    const struct timeval timeout = { .tv_sec = TIMEOUT_S };
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un address;
     struct ucred peer = { .pid = 0 };
@@ -99,7 +102,7 @@ int client_ask(const char *control, json_t *request, json_t **answerp, int *pidp
     if (client_is_absence(r))
         snprintf(error->text, sizeof(error->text), "no riptided at %s", control);
     else if (r == -ETIMEDOUT)
-        snprintf(error->text, sizeof(error->text), "no answer within %d s at %s", CLIENT_TIMEOUT_S,
+        snprintf(error->text, sizeof(error->text), "no answer within %d s at %s", TIMEOUT_S,
                  control);
     else if (r < 0 && !error->text[0])
         snprintf(error->text, sizeof(error->text), "%s: %s", control, strerror(-r));
@@ -125,7 +128,7 @@ int client_print(const struct command_options *options, json_t *request, client_
     if (status != EXIT_SUCCESS)
         return status;
     if (options->json)
-        return command_print_json(options, answer);
+        return command_print_json(options, answer, EXIT_SUCCESS);
     print(options, answer);
     json_decref(answer);
     return EXIT_SUCCESS;

@@ -9,6 +9,7 @@
 #include "log.h"
 #include "members.h"
 #include "options.h"
+#include "text.h"
 
 #include <sys/un.h>
 
@@ -29,8 +30,8 @@ struct command_options {
     int n_operands;
 };
 
-/* Prints a document as JSON and frees it. Returns the exit status: a failure if it is NULL. */
-int command_print_json(const struct command_options *options, json_t *document);
+/* Prints a document as JSON and frees it. Returns the status; a failure if it is NULL. */
+int command_print_json(const struct command_options *options, json_t *document, int status);
 
 /* Reports why the command fails, in lines of 80 columns. Returns the status. */
 int command_say(const struct command_options *options, int status, const char *format, ...)
@@ -42,9 +43,6 @@ int command_fail(const struct command_options *options, const struct riptide_err
 /* Reads an operand; if it is not a prefix, reports that and returns false. */
 bool command_parse_prefix(const struct command_options *options, const char *operand,
                           struct riptide_prefix *prefix);
-
-/* How long a daemon that does not answer is waited for. */
-enum { CLIENT_TIMEOUT_S = 5 };
 
 /*
  * Sends the request, which is freed, and waits a few seconds for the answer: an object, which the
@@ -61,13 +59,33 @@ bool client_is_absence(int error);
 /* The address of --control: a name without a slash is that of an instance of riptided@.service. */
 void client_find_socket(const char *control, struct sockaddr_un *address);
 
-/* Likewise; reports errors, and returns the exit status. */
+/* As client_ask; reports errors, and returns the exit status. */
 int client_ask_or_say(const struct command_options *options, json_t *request, json_t **answerp);
 
 typedef void client_printer(const struct command_options *options, const json_t *answer);
 
 /* Likewise; prints the answer as JSON, or by that function. */
 int client_print(const struct command_options *options, json_t *request, client_printer *print);
+
+/* How riptided is, and what to do; in state.c. */
+struct state {
+    json_t *status; /* its answer, which the caller frees; NULL: none */
+    int error;      /* of asking it; 0: it has answered */
+    int pid;        /* of its socket; 0: not known */
+    unsigned int n_rules; /* without an answer: its rules in the kernel */
+    bool is_trouble;      /* windows should be given, and are not, or not all */
+    char line[96];        /* a sentence without its end; empty: it works */
+    char why[TEXT_BYTES], remedy[160];
+};
+
+void state_read(struct state *state, const char *control);
+
+/* What status, doctor and `show DST` advise where another program's rule takes our traffic. */
+#define REMEDY_OF_RULES                                                                            \
+    "put that rule behind ours (ip rule), or set apply = program, which no rule concerns"
+
+/* Which part of connections is held out, by the answer to `verdict`. */
+const char *verdict_phase(const json_t *verdict);
 
 /* Each returns the exit status. */
 int observe_run(const struct command_options *options);
@@ -81,17 +99,14 @@ int doctor_run(const struct command_options *options);
 int verify_run(const struct command_options *options);
 int verdict_run(const struct command_options *options);
 
-/* Of connections to the prefixes of the operands. Returns the exit status, as the next one. */
-int observe_open(struct riptide_observer **observerp, const struct command_options *options);
-
 /* 0, or -ENOMEM. */
 typedef int observe_take(void *userdata, const struct riptide_sample *sample);
+
+/* Of connections to the prefixes of the operands. Returns the exit status, as the next one. */
+int observe_open(struct riptide_observer **observerp, const struct command_options *options);
 
 /* Gives all samples of one dump to `take`. */
 int observe_dump(struct riptide_observer *observer, const struct command_options *options,
                  observe_take *take, void *userdata);
-
-/* status where none answers, by the error, the process and the line of client_ask. */
-int absence_report(const struct command_options *options, int error, int pid, const char *reason);
 
 #endif

@@ -5,32 +5,26 @@
  */
 #include "derivation.h"
 
-#include "kernel.h"
-#include "text.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#define FORMAT "%" JSON_INTEGER_FORMAT
-
 /* The kernel's own window, segments. */
 enum { TEN = 10 };
 
-static bool is_state(const json_t *route, const char *state)
+static bool is_applied(const json_t *backend)
 {
-    return strcmp(text_of(route, "state"), state) == 0;
+    return strcmp(text_of(backend, "state"), "applied") == 0;
 }
 
 void derivation_find_start(struct start *start, const json_t *answer,
-                            const struct kernel_route *route)
+                           const struct kernel_route *route)
 {
     const char *reason = text_of(answer, "reason");
     const json_t *program = get(answer, "program");
-    const json_int_t given = number(program, "initcwnd");
-    const bool is_given = given > 0 && !*reason && !*text_of(program, "reason");
-    struct kernel_rules rules;
-    const char *before = "";
+    const long long given = number(program, "initcwnd");
+    const bool is_given = is_applied(program) && !*reason && !*text_of(program, "reason");
+    char before[KERNEL_RULES_BYTES];
 
     *start = (struct start){ .remedy = text_of(answer, "do") };
     if (route->error) {
@@ -47,9 +41,8 @@ void derivation_find_start(struct start *start, const json_t *answer,
         snprintf(start->why, sizeof(start->why), "%s", start->is_ours ? "" : reason);
         return;
     }
-    if (kernel_read_rules(&rules) == 0)
-        before = rules.before[route->match.family != AF_INET];
-    start->remedy = "riptide doctor";
+    kernel_read_rules(route->match.family, route->table, before);
+    start->remedy = *before ? REMEDY_OF_RULES : "riptide doctor";
     snprintf(start->why, sizeof(start->why), "%s%s",
              *before ? "a rule of another program comes before ours: "
                      : "the kernel answers by another route than ours",
@@ -68,11 +61,11 @@ static void put_connections(const json_t *window)
     {
         if (json_integer_value(value) == 0)
             continue;
-        n += snprintf(left_out + n, sizeof(left_out) - (size_t)n, "%s" FORMAT " %s", lead,
-                      json_integer_value(value), reason);
+        n += snprintf(left_out + n, sizeof(left_out) - (size_t)n, "%s%lld %s", lead,
+                      (long long)json_integer_value(value), reason);
         lead = ", ";
     }
-    text_field(stdout, "connections", FORMAT " counted, %s ago%s", number(window, "connections"),
+    text_field(stdout, "connections", "%lld counted, %s ago%s", number(window, "connections"),
                text_span(span, real(window, "age_s")), left_out);
 }
 
@@ -83,9 +76,9 @@ static void put_window(const json_t *answer, const json_t *window)
 
     put_connections(window);
     if (json_is_integer(get(window, "wait")))
-        snprintf(flights, sizeof(flights), "; first flights that fit: " FORMAT " of " FORMAT
-                 " to grow; that lost: " FORMAT " of 16 to shrink", number(window, "fitting"),
-                 number(window, "wait"), number(window, "against"));
+        snprintf(flights, sizeof(flights), "; first flights that fit: %lld of %lld to grow; that "
+                 "lost: %lld of 16 to shrink", number(window, "fitting"), number(window, "wait"),
+                 number(window, "against"));
     if (real(window, "min_rtt_ms") > 0)
         text_field(stdout, "path", "round trip %.1f ms%s", real(window, "min_rtt_ms"), flights);
     if (real(window, "smoothed") > 0)
@@ -93,40 +86,30 @@ static void put_window(const json_t *answer, const json_t *window)
                    text_of(answer, "policy"));
     if (number(window, "cwnd") == 0)
         return;
-    text_field(stdout, "bounds", FORMAT " to " FORMAT "%s%s%s", number(window, "cwnd_min"),
+    text_field(stdout, "bounds", "%lld to %lld%s%s%s", number(window, "cwnd_min"),
                number(window, "cwnd_max"), hint[0] ? ", by the hint or section for " : "", hint,
                number(window, "base_cwnd") ? "; not below the route of main" : "");
     if (json_is_number(get(window, "expires_s")))
         snprintf(end, sizeof(end), ", for %s more", text_span(span, real(window, "expires_s")));
-    text_field(stdout, "window", FORMAT " segments%s", number(window, "cwnd"), end);
+    text_field(stdout, "window", "%lld segments%s", number(window, "cwnd"), end);
 }
 
-static void put_program(const json_t *program)
+/* What one of the two has. */
+static void put_backend(const char *name, const json_t *backend)
 {
-    const double held_out = real(program, "holdout_percent");
+    const char *reason = text_of(backend, "reason");
+    const double held_out = real(backend, "holdout_percent");
     char pacing[64] = "", holdout[64] = "";
 
-    if (number(program, "pacing_percent") > 0)
-        snprintf(pacing, sizeof(pacing), ", paced over " FORMAT " %% of a round trip",
-                 number(program, "pacing_percent"));
+    if (number(backend, "pacing_percent") > 0)
+        snprintf(pacing, sizeof(pacing), ", paced over %lld %% of a round trip",
+                 number(backend, "pacing_percent"));
     if (held_out > 0)
         snprintf(holdout, sizeof(holdout), ", %g %% of connections held out", held_out);
-    text_field(stdout, "program", FORMAT " segments%s%s", number(program, "initcwnd"), pacing,
-               holdout);
-}
-
-static void put_route(const json_t *route, const json_t *program)
-{
-    const char *reason = text_of(route, "reason");
-    const bool is_unpaced = number(program, "pacing_percent") > 0 &&
-                            number(route, "initcwnd") < number(program, "initcwnd");
-
-    if (is_state(route, "applied"))
-        text_field(stdout, "route", FORMAT " segments%s", number(route, "initcwnd"),
-                   is_unpaced ? ", no more as a route cannot pace" : "");
-    else if (!is_state(route, "by the program"))
-        text_field(stdout, "route", "%s%s%s", text_of(route, "state"), reason[0] ? ": " : "",
-                   reason);
+    if (is_applied(backend))
+        text_field(stdout, name, "%lld segments%s%s", number(backend, "initcwnd"), pacing, holdout);
+    else if (json_is_object(backend))
+        text_field(stdout, name, "%s%s%s", text_of(backend, "state"), *reason ? ": " : "", reason);
 }
 
 static void put_kernel(const struct kernel_route *route)
@@ -145,39 +128,37 @@ static void put_kernel(const struct kernel_route *route)
 /* The latest first. */
 static void put_changes(const json_t *changes)
 {
-    char text[TEXT_BYTES], time[TEXT_TIME_BYTES];
+    char text[TEXT_BYTES] = "", time[TEXT_TIME_BYTES], window[32];
     const json_t *change;
     size_t i;
     int n = 0;
 
     json_array_foreach(changes, i, change)
     {
-        n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s %s ", i ? ", " : "",
+        snprintf(window, sizeof(window), "%lld", number(change, "initcwnd"));
+        n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s %s %s", i ? ", " : "",
                       text_time(time, number(change, "time"), i ? "%H:%M:%S" : "%H:%M:%S %z"),
-                      text_of(change, "by"));
-        if (is_state(change, "applied"))
-            n += snprintf(text + n, sizeof(text) - (size_t)n, FORMAT, number(change, "initcwnd"));
-        else
-            n += snprintf(text + n, sizeof(text) - (size_t)n, "%s", text_of(change, "state"));
+                      text_of(change, "by"),
+                      is_applied(change) ? window : text_of(change, "state"));
     }
     if (n > 0)
         text_field(stdout, "changes", "%s", text);
 }
 
 int derivation_print(const struct command_options *options, const struct riptide_prefix *dst,
-                      json_t *answer)
+                     json_t *answer)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     struct kernel_route route;
     struct start start;
 
     if (options->json)
-        return command_print_json(options, answer);
+        return command_print_json(options, answer, EXIT_SUCCESS);
     riptide_prefix_format(dst, text);
     kernel_find_route(dst, &route);
     derivation_find_start(&start, answer, &route);
     if (start.window)
-        printf("%s: connections start with " FORMAT " segments%s\n", text, start.window,
+        printf("%s: connections start with %lld segments%s\n", text, start.window,
                start.is_ours || start.window != TEN ? "" : " (the kernel's)");
     else
         printf("%s: no connection can start\n", text);
@@ -187,10 +168,8 @@ int derivation_print(const struct command_options *options, const struct riptide
         text_field(stdout, "part of", "%s", text_of(answer, "destination"));
     if (json_is_object(get(answer, "window")))
         put_window(answer, get(answer, "window"));
-    if (json_is_object(get(answer, "program")))
-        put_program(get(answer, "program"));
-    if (json_is_object(get(answer, "route")))
-        put_route(get(answer, "route"), get(answer, "program"));
+    put_backend("program", get(answer, "program"));
+    put_backend("route", get(answer, "route"));
     put_kernel(&route);
     put_changes(get(answer, "changes"));
     if (*start.remedy)

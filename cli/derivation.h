@@ -7,17 +7,17 @@
 #include "kernel.h"
 
 struct start {
-    json_int_t window; /* segments; 0: they cannot */
+    long long window; /* segments; 0: they cannot */
     bool is_ours;
     char why[256];      /* it is not ours; empty: it is */
     const char *remedy; /* of the answer, or static; empty: none is known, or needed */
 };
 
 void derivation_find_start(struct start *start, const json_t *answer,
-                            const struct kernel_route *route);
+                           const struct kernel_route *route);
 
 /* Prints that, and how the window comes about. Frees the answer. Returns the exit status. */
 int derivation_print(const struct command_options *options, const struct riptide_prefix *dst,
-                      json_t *answer);
+                     json_t *answer);
 
 #endif

@@ -62,24 +62,22 @@ static bool is_applied(const struct riptide_route *route)
 /* An array, as objects would take five times the work at both ends. */
 static json_t *row_json(const struct riptide_window *window)
 {
-    const struct riptide_route *shown = shown_of(window), *given = NULL;
+    const struct riptide_route *shown = shown_of(window);
     const struct riptide_estimate *estimate = window->estimate;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], reason[160] = "";
-    const char *by = "-";
+    uint32_t by = RIPTIDE_ROUTES;
 
     riptide_prefix_format(&shown->dst, dst);
     if (is_applied(window->program)) {
-        given = window->program;
-        by = is_applied(window->route) ? "both" : "program";
-    } else if (is_applied(window->route)) {
-        given = window->route;
-        by = "route";
-    } else {
+        by = is_applied(window->route) ? RIPTIDE_BOTH : RIPTIDE_PROGRAM;
+        shown = window->program;
+    } else if (!is_applied(window->route)) {
         snprintf(reason, sizeof(reason), "%s%s%s",
                  riptide_name(RIPTIDE_NAMES_ROUTE_STATE, shown->state),
                  shown->reason[0] ? ": " : "", shown->reason);
     }
-    return json_pack("[s, I, s, I, I, o]", dst, given ? (json_int_t)given->initcwnd : 0, by,
+    return json_pack("[s, I, s?, I, I, o]", dst, *reason ? 0 : (json_int_t)shown->initcwnd,
+                     *reason ? NULL : riptide_name(RIPTIDE_NAMES_BACKEND, by),
                      estimate ? (json_int_t)estimate->samples : 0,
                      estimate ? (json_int_t)estimate->min_rtt_us : 0, text_or_null(reason));
 }
@@ -126,21 +124,21 @@ static json_t *prefix_json(const struct riptide_prefix *prefix)
 
 static json_t *window_json(const struct riptide_estimate *estimate, uint64_t ttl_ns)
 {
-    const uint32_t *left_out = estimate->left_out;
     const bool has_flights = estimate->wait > 0;
     /* It may have been computed before this boot. */
     const uint64_t age_ns = clock_read_ns(CLOCK_BOOTTIME) - (uint64_t)estimate->updated_ns;
     const double expires_s = ttl_ns > age_ns ? (double)(ttl_ns - age_ns) / 1e9 : 0;
+    json_t *left_out = json_object();
 
+    for (uint32_t i = RIPTIDE_LEFT_OUT_UNUSED; i <= RIPTIDE_LEFT_OUT_UNMEASURED; i++)
+        json_object_set_new(left_out, riptide_name(RIPTIDE_NAMES_LEFT_OUT, i),
+                            json_integer(estimate->left_out[i - 1]));
     return json_pack(
-        "{s:I, s:{s:I, s:I, s:I}, s:f, s:I, s:I, s:o, s:o, s:I, s:f, s:o?, s:o?, s:o?, s:o?, s:o}",
-        "connections", (json_int_t)estimate->samples, "left_out", "unused",
-        (json_int_t)left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], "idle",
-        (json_int_t)left_out[RIPTIDE_LEFT_OUT_IDLE - 1], "unmeasured",
-        (json_int_t)left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1], "smoothed", estimate->smoothed,
-        "cwnd_min", (json_int_t)estimate->cwnd_min, "cwnd_max", (json_int_t)estimate->cwnd_max,
-        "hint", prefix_json(&estimate->hint), "base_cwnd", figure_or_null(estimate->base_cwnd),
-        "cwnd", (json_int_t)estimate->cwnd, "age_s",
+        "{s:I, s:o, s:f, s:I, s:I, s:o, s:o, s:I, s:f, s:o?, s:o?, s:o?, s:o?, s:o}",
+        "connections", (json_int_t)estimate->samples, "left_out", left_out, "smoothed",
+        estimate->smoothed, "cwnd_min", (json_int_t)estimate->cwnd_min, "cwnd_max",
+        (json_int_t)estimate->cwnd_max, "hint", prefix_json(&estimate->hint), "base_cwnd",
+        figure_or_null(estimate->base_cwnd), "cwnd", (json_int_t)estimate->cwnd, "age_s",
         (double)age_ns / 1e9, "expires_s", ttl_ns == RIPTIDE_NEVER_NS ? NULL : json_real(expires_s),
         "min_rtt_ms", estimate->min_rtt_us ? json_real(estimate->min_rtt_us / 1e3) : NULL,
         "fitting", has_flights ? json_integer(estimate->fitting) : NULL, "against",
@@ -148,32 +146,46 @@ static json_t *window_json(const struct riptide_estimate *estimate, uint64_t ttl
         figure_or_null(estimate->wait));
 }
 
-/* A window in the program's map has no route. */
 static json_t *route_json(const struct riptide_route *route)
 {
-    const char *state = riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state);
-
-    if (route->backend == RIPTIDE_PROGRAM && is_applied(route))
-        state = "by the program";
-    return json_pack("{s:o, s:s, s:I, s:o}", "dst", prefix_json(&route->dst), "state", state,
-                     "initcwnd", (json_int_t)route->initcwnd, "reason",
-                     text_or_null(route->reason));
+    if (!route)
+        return NULL;
+    return json_pack("{s:o, s:s, s:I, s:o}", "dst", prefix_json(&route->dst), "state",
+                     riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state), "initcwnd",
+                     (json_int_t)route->initcwnd, "reason", text_or_null(route->reason));
 }
 
-/* The program's window for new connections to the peer, independent of routes. */
+/* The program gives its window to new connections to the peer, independent of routes. */
 static json_t *program_json(const struct daemon *daemon, const struct riptide_window *window)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const struct riptide_estimate *estimate = window->estimate;
     uint32_t pacing_percent;
 
-    if (!is_applied(window->program) || !estimate)
-        return json_null();
+    if (!window->program || !estimate)
+        return NULL;
     pacing_percent = estimate->pacing_percent == RIPTIDE_AT_ONCE ? 0 : estimate->pacing_percent;
-    return json_pack("{s:s, s:I, s:b, s:I, s:s?, s:f}", "cgroup", stats->cgroup, "initcwnd",
-                     (json_int_t)window->program->initcwnd, "may_lower", estimate->may_lower,
-                     "pacing_percent", (json_int_t)pacing_percent, "reason", stats->program_reason,
-                     "holdout_percent", answers_holdout_percent(daemon));
+    return json_pack("{s:s, s:I, s:s?, s:s?, s:b, s:I, s:f}", "state",
+                     riptide_name(RIPTIDE_NAMES_ROUTE_STATE, window->program->state), "initcwnd",
+                     (json_int_t)window->program->initcwnd, "reason",
+                     is_applied(window->program) ? stats->program_reason : window->program->reason,
+                     "cgroup", stats->cgroup, "may_lower", estimate->may_lower, "pacing_percent",
+                     (json_int_t)pacing_percent, "holdout_percent",
+                     answers_holdout_percent(daemon));
+}
+
+/* Why connections to it get no window, where riptided has set none. */
+static void explain_absence(const struct daemon *daemon, const struct riptide_prefix *peer,
+                            const struct riptide_estimate *estimate, char reason[256])
+{
+    const char *why = "no connection to it is open to learn from";
+
+    if (!is_in_scope(&daemon->settings->observer.scope, peer))
+        why = "it is outside of scope, or in exclude";
+    else if (estimate)
+        why = estimate->cwnd > 0 ? "its window is given in this round"
+                                 : "of the connections seen last none counts";
+    snprintf(reason, 256, "%s", why);
 }
 
 /*
@@ -184,47 +196,39 @@ static const char *explain_reason(const struct daemon *daemon, const struct ript
                                   const struct riptide_window *window, char reason[256])
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    const char *why_no_program = is_applied(window->program) ? stats->program_reason : "";
+    const char *why_no_route = is_applied(window->route)
+                                   ? stats->rules_reason[peer->family != AF_INET] : "";
     const struct riptide_estimate *estimate = window->estimate;
     const struct riptide_route *shown = shown_of(window);
-    const char *why_no_program = "", *why_no_rules = "", *why;
     char hint[RIPTIDE_PREFIX_TEXT_BYTES];
+    const char *why;
 
     reason[0] = '\0';
-    if (is_applied(window->program))
-        why_no_program = stats->program_reason;
-    if (is_applied(window->route))
-        why_no_rules = stats->rules_reason[peer->family == AF_INET ? 0 : 1];
     if (daemon->settings->applier.dry_run) {
         snprintf(reason, 256, "a dry run, which gives no window");
         return NULL;
     }
-    if (!why_no_program || !why_no_rules)
+    if (!why_no_program || !why_no_route)
         return NULL;
     if (estimate && estimate->cwnd == 0 && estimate->hint.family) {
         riptide_prefix_format(&estimate->hint, hint);
         snprintf(reason, 256, "windows are off for %s, by a hint or a section [prefix]", hint);
         return "riptide hint lists them";
     }
-    why = *why_no_program ? why_no_program : why_no_rules;
+    why = *why_no_program ? why_no_program : why_no_route;
     if (*why) {
         snprintf(reason, 256, "%s", why);
         return strcmp(why, "paused") == 0 ? "riptide resume" : "riptide status";
     }
-    if (shown) {
-        why = shown->state == RIPTIDE_ROUTE_WITHDRAWN ? "its time to live has passed" : "";
-        snprintf(reason, 256, "%s: %s", riptide_name(RIPTIDE_NAMES_ROUTE_STATE, shown->state),
-                 shown->reason[0] ? shown->reason : why);
-        return shown->state == RIPTIDE_ROUTE_WITHDRAWN ? NULL : "riptide doctor";
+    if (!shown) {
+        explain_absence(daemon, peer, estimate, reason);
+        return NULL;
     }
-    if (!is_in_scope(&daemon->settings->observer.scope, peer))
-        snprintf(reason, 256, "it is outside of scope, or in exclude");
-    else if (estimate && estimate->cwnd > 0)
-        snprintf(reason, 256, "its window is given in this round");
-    else if (estimate)
-        snprintf(reason, 256, "of the connections seen last none counts");
-    else
-        snprintf(reason, 256, "no connection to it is open to learn from");
-    return NULL;
+    why = shown->state == RIPTIDE_ROUTE_WITHDRAWN ? "its time to live has passed" : "";
+    snprintf(reason, 256, "%s: %s", riptide_name(RIPTIDE_NAMES_ROUTE_STATE, shown->state),
+             shown->reason[0] ? shown->reason : why);
+    return shown->state == RIPTIDE_ROUTE_WITHDRAWN ? NULL : "riptide doctor";
 }
 
 json_t *answer_explain(struct daemon *daemon, const struct request *request,
@@ -239,10 +243,10 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
     riptide_agent_find(daemon->agent, &group, &found);
     remedy = explain_reason(daemon, &request->dst, found, reason);
     return json_pack(
-        "{s:o, s:o, s:s?, s:s, s:o?, s:o?, s:o, s:o}", "destination", prefix_json(&group),
+        "{s:o, s:o, s:s?, s:s, s:o?, s:o?, s:o?, s:o}", "destination", prefix_json(&group),
         "reason", text_or_null(reason), "do", remedy, "policy", settings->estimator.policy->name,
         "window",
         found->estimate ? window_json(found->estimate, settings->estimator.ttl_ns) : NULL, "route",
-        shown_of(found) ? route_json(shown_of(found)) : NULL, "program",
-        program_json(daemon, found), "changes", changes_json(&daemon->changes, &group));
+        route_json(found->route), "program", program_json(daemon, found), "changes",
+        changes_json(&daemon->changes, &group));
 }

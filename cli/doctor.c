@@ -3,9 +3,7 @@
 #include "commands.h"
 #include "kernel.h"
 #include "settings.h"
-#include "text.h"
 
-#include <errno.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -25,10 +23,9 @@ enum { TFO_SERVER = 2, TFO_WITHOUT_COOKIE = 0x200 };
 static const char passed[] = "passed", advice[] = "advice", problem[] = "PROBLEM";
 
 struct host {
-    json_t *status; /* of riptided; NULL: it does not answer */
-    int error;      /* 0, or that of asking it */
+    struct state state;   /* of riptided */
+    const json_t *status; /* its answer, or NULL */
     const char *control;
-    struct kernel_rules rules;
     /* As riptided gives windows, or would: */
     char by[16], why[256]; /* the backend, and why `auto` chose it; empty: it did not */
     json_int_t cwnd_max;
@@ -52,28 +49,11 @@ __attribute__((format(printf, 4, 5))) static void found(struct host *host, const
 
 static void check_daemon(struct host *host)
 {
-    const char *health = text_of(host->status, "health"), *reason = text_of(host->status, "reason");
-    const bool is_asked_for = !strcmp(health, "paused");
-    int pid;
+    const struct state *state = &host->state;
 
-    if (!strcmp(health, "ok") || !strcmp(health, "starting"))
-        return;
-    if (host->error == -ETIMEDOUT)
-        found(host, problem, "systemctl restart riptided (riptide status)",
-              "riptided does not answer: what it has given stays, unmaintained");
-    else if (host->status)
-        found(host, is_asked_for ? advice : problem,
-              is_asked_for ? "riptide resume" : "riptide status", "riptided is %s%s%s", health,
-              *reason ? ": " : "", reason);
-    else if (kernel_find_holder(&pid))
-        found(host, advice, "riptide doctor --control FILE, if it is riptided",
-              "process %d manages this network namespace: an agent that embeds the library, or a "
-              "riptided with another --control", pid);
-    else if (host->rules.n_ours > 0)
-        found(host, problem, "systemctl start riptided; or, to remove them: riptide flush",
-              "riptided is not running, and has left its rules, which nobody maintains");
-    else
-        found(host, advice, "systemctl start riptided", "riptided is not running");
+    if (state->remedy[0])
+        found(host, state->is_trouble ? problem : advice, state->remedy, "%s%s%s", state->line,
+              state->why[0] ? ": " : "", state->why);
 }
 
 /* Reads what riptided would do by its configuration: a dry start. Returns whether it could. */
@@ -130,16 +110,16 @@ static void check_start(struct host *host)
               host->by, host->why);
 }
 
+/* Where our routes are not used, the daemon has named the rule. */
 static void check_rules(struct host *host)
 {
-    const char *before = host->rules.before[host->rules.before[0][0] == '\0'];
-    const bool is_taken = number(host->status, "not_taken") == 0;
+    char before[KERNEL_RULES_BYTES];
 
-    if (before[0] && strcmp(host->by, "program") != 0)
-        found(host, is_taken ? advice : problem,
-              "apply = auto or program, which no rule concerns (ip rule lists them)",
-              "connections %suse our routes, as rules of others come first, from %s on",
-              is_taken ? "that match it do not " : "do not ", before);
+    kernel_read_rules(0, 0, before);
+    if (*before && strcmp(host->by, "program") != 0 && number(host->status, "not_taken") == 0)
+        found(host, advice, REMEDY_OF_RULES,
+              "rules of others come before ours, whose connections do not use our routes: %s",
+              before);
 }
 
 /* systemd's own tool shows which files count, and in which order: the last line of a key counts. */
@@ -228,17 +208,14 @@ static const struct {
 
 int doctor_run(const struct command_options *options)
 {
-    struct host host = { .control = options->control,
-                         .keeps_idle_windows =
-                             kernel_read_sysctl("tcp_slow_start_after_idle", 0) == 0 };
+    struct host host = { .control = options->control };
     unsigned int n_passed = 0, n_problems = 0;
     json_t *findings = json_array();
-    struct riptide_error error;
-    int pid, status = EXIT_SUCCESS;
+    int status;
 
-    host.error = client_ask(options->control, json_pack("{s:s}", "request", "status"), &host.status,
-                            &pid, &error);
-    kernel_read_rules(&host.rules);
+    host.keeps_idle_windows = kernel_read_sysctl("tcp_slow_start_after_idle", 0) == 0;
+    state_read(&host.state, options->control);
+    host.status = host.state.status;
     for (size_t i = 0; i < N_CHECKS; i++) {
         found(&host, passed, "", "%s", "");
         checks[i].run(&host);
@@ -254,13 +231,13 @@ int doctor_run(const struct command_options *options)
         if (host.remedy[0])
             text_field(stdout, "  do", "%s", host.remedy);
     }
-    json_decref(host.status);
+    json_decref(host.state.status);
+    status = n_problems > 0 ? EXIT_TROUBLE : EXIT_SUCCESS;
     if (options->json)
-        status = command_print_json(options, json_pack("{s:O}", "findings", findings));
-    else
-        printf("%u problem%s, %zu advice, %u checks passed%s\n", n_problems,
-               n_problems == 1 ? "" : "s", N_CHECKS - n_problems - n_passed, n_passed,
-               options->verbose ? "" : " (riptide doctor -v lists them)");
+        return command_print_json(options, json_pack("{s:o}", "findings", findings), status);
     json_decref(findings);
-    return status == EXIT_SUCCESS && n_problems > 0 ? EXIT_TROUBLE : status;
+    printf("%u problem%s, %zu advice, %u checks passed%s\n", n_problems,
+           n_problems == 1 ? "" : "s", N_CHECKS - n_problems - n_passed, n_passed,
+           options->verbose ? "" : " (riptide doctor -v lists them)");
+    return status;
 }

@@ -5,7 +5,6 @@
  */
 #include "commands.h"
 #include "kernel.h"
-#include "text.h"
 
 #include <errno.h>
 #include <riptide/apply.h>

@@ -13,6 +13,9 @@
 /* Between two notes of the last minute's counters. */
 #define PART_NS (10 * NS_PER_S)
 
+/* Destinations for which the kernel is asked which rule comes before ours: it takes a millisecond. */
+enum { MAX_ASKED = 64 };
+
 struct opened_counts health_count_opened(const struct daemon *daemon)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
@@ -130,16 +133,32 @@ json_t *health_minute(const struct daemon *daemon)
                      "cwnd_median", median_json(&now, &then));
 }
 
-/* The rules are read only where there is something to explain. */
-static void explain_not_taken(const struct riptide_applier_stats *stats, char reason[256])
+/* The table by which the kernel answers for the first routes that it does not take; 0: not known. */
+static uint32_t find_table(struct riptide_agent *agent)
 {
-    struct kernel_rules rules;
-    int end = snprintf(reason, 256, "TCP does not use %" PRIu64 " of %" PRIu64 " routes",
-                       stats->routes_not_taken, stats->routes);
+    const struct riptide_window *window;
+    struct kernel_route route;
+    uint32_t cursor = 0;
 
-    if (kernel_read_rules(&rules) == 0 && (rules.before[0][0] || rules.before[1][0]))
-        snprintf(reason + end, 256 - (size_t)end, "; before ours: %s%s%s", rules.before[0],
-                 rules.before[0][0] && rules.before[1][0] ? ", " : "", rules.before[1]);
+    for (int i = 0; i < MAX_ASKED && riptide_agent_next(agent, &cursor, &window) == 0; i++) {
+        if (!window->route || window->route->state != RIPTIDE_ROUTE_APPLIED)
+            continue;
+        kernel_find_route(&window->dst, &route);
+        if (!route.error && !route.is_ours)
+            return route.table;
+    }
+    return 0;
+}
+
+/* Routes and rules are read only where there is something to explain. */
+static void explain_not_taken(const struct daemon *daemon,
+                              const struct riptide_applier_stats *stats, char reason[256])
+{
+    char before[KERNEL_RULES_BYTES];
+
+    kernel_read_rules(0, find_table(daemon->agent), before);
+    snprintf(reason, 256, "TCP does not use %" PRIu64 " of %" PRIu64 " routes%s%s",
+             stats->routes_not_taken, stats->routes, *before ? "; before ours: " : "", before);
 }
 
 const char *health_word(const struct daemon *daemon, char reason[256])
@@ -165,7 +184,7 @@ const char *health_word(const struct daemon *daemon, char reason[256])
         return "suspended";
     }
     if (stats->routes_not_taken > 0 && !why_no_rules)
-        explain_not_taken(stats, reason);
+        explain_not_taken(daemon, stats, reason);
     if (reason[0] && (stats->backend == RIPTIDE_ROUTES || why_no_program))
         return stats->routes_not_taken == stats->routes ? "off" : "degraded";
     if (stats->backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {

@@ -1,44 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * riptide hint: lowers windows for a while, by knowledge that connections do not show; removes
- * hints, and lists them.
+ * hints, and lists them. riptided checks the values.
  */
 #include "commands.h"
 #include "request.h"
-#include "text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define NS_PER_MS UINT64_C(1000000)
-#define FORMAT    "%" JSON_INTEGER_FORMAT
-
-/* Reports missing options, and values that riptided would refuse by its own names. */
-static int check(const struct command_options *options, struct riptide_prefix *dst)
-{
-    const bool has_limits = options->cwnd_max > 0 || options->is_off;
-    const bool is_forever = options->for_ns == RIPTIDE_NEVER_NS;
-
-    if (options->n_operands != 1)
-        return command_say(options, EXIT_USAGE, "one PREFIX is needed");
-    if (!command_parse_prefix(options, options->operands[0], dst))
-        return EXIT_USAGE;
-    if (options->removes && has_limits)
-        return command_say(options, EXIT_USAGE, "--remove: not with --max or --off");
-    if (!options->removes && !has_limits)
-        return command_say(options, EXIT_USAGE, "--max N, above 0, or --off is needed");
-    if (options->cwnd_max > RIPTIDE_CWND_LIMIT)
-        return command_say(options, EXIT_USAGE, "--max N: 1 to %d", RIPTIDE_CWND_LIMIT);
-    if (!is_forever && (options->for_ns < NS_PER_MS ||
-                        options->for_ns > REQUEST_MAX_HINT_MS * NS_PER_MS))
-        return command_say(options, EXIT_USAGE, "--for TIME: 1ms to 366d");
-    return EXIT_SUCCESS;
-}
 
 static void print_list(const struct command_options *options, const json_t *answer)
 {
     char window[64], span[TEXT_SPAN_BYTES];
-    json_int_t least, most;
+    long long least, most;
     const json_t *hint;
     size_t i;
 
@@ -50,11 +25,11 @@ static void print_list(const struct command_options *options, const json_t *answ
         if (json_is_true(get(hint, "off")))
             snprintf(window, sizeof(window), "no window");
         else if (most == 0)
-            snprintf(window, sizeof(window), "at least " FORMAT, least);
+            snprintf(window, sizeof(window), "at least %lld", least);
         else if (least == 0)
-            snprintf(window, sizeof(window), "at most " FORMAT, most);
+            snprintf(window, sizeof(window), "at most %lld", most);
         else
-            snprintf(window, sizeof(window), FORMAT " to " FORMAT, least, most);
+            snprintf(window, sizeof(window), "%lld to %lld", least, most);
         printf("%-39s %-14s", text_of(hint, "dst"), window);
         if (json_is_null(get(hint, "for_ms")))
             puts(" configured");
@@ -72,10 +47,9 @@ static void print_added(const struct command_options *options, const json_t *ans
 
     if (!options->is_off)
         snprintf(window, sizeof(window), "at most %u", options->cwnd_max);
-    printf("%s: %s for %s%s, from the next round on\n", text_of(answer, "dst"), window,
-           text_span(span, real(answer, "for_ms") / 1e3),
-           number(answer, "for_ms") == REQUEST_MAX_HINT_MS ? " (the longest)" : "");
-    printf("  destinations known within: " FORMAT "; a restart %s it%s%s\n",
+    printf("%s: %s for %s, from the next round on\n", text_of(answer, "dst"), window,
+           text_span(span, real(answer, "for_ms") / 1e3));
+    printf("  destinations known within: %lld; a restart %s it%s%s\n",
            number(answer, "destinations"), json_is_true(get(answer, "is_kept")) ? "keeps" : "ends",
            *reason ? ": " : "", reason);
 }
@@ -88,25 +62,28 @@ static void print_removed(const struct command_options *options, const json_t *a
 
 int hint_run(const struct command_options *options)
 {
-    json_int_t for_ms = (json_int_t)(options->for_ns / NS_PER_MS);
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_prefix dst;
-    int status;
+    const bool has_limits = options->cwnd_max > 0 || options->is_off;
+    const bool has_time = options->for_ns != RIPTIDE_NEVER_NS;
+    const char *dst = options->operands[0];
+    struct riptide_prefix prefix;
 
-    if (options->n_operands == 0 && !options->removes && !options->is_off && options->cwnd_max == 0)
+    if (options->n_operands == 0 && !options->removes && !has_limits)
         return client_print(options, json_pack("{s:s}", "request", "hints"), print_list);
-    status = check(options, &dst);
-    if (status != EXIT_SUCCESS)
-        return status;
-    riptide_prefix_format(&dst, text);
+    if (options->n_operands != 1)
+        return command_say(options, EXIT_USAGE, "one PREFIX is needed");
+    if (!command_parse_prefix(options, dst, &prefix))
+        return EXIT_USAGE;
+    if (options->removes == has_limits)
+        return command_say(options, EXIT_USAGE,
+                           "--max N, above 0, or --off is needed; or --remove without them");
     if (options->removes)
-        return client_print(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", text),
+        return client_print(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", dst),
                             print_removed);
-    if (for_ms > REQUEST_MAX_HINT_MS)
-        for_ms = REQUEST_MAX_HINT_MS;
     return client_print(options,
-                        json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", text,
-                                  "off", options->is_off, "for_ms", for_ms, "cwnd_max",
-                                  (json_int_t)options->cwnd_max),
+                        json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", dst,
+                                  "off", options->is_off, "for_ms",
+                                  has_time ? (json_int_t)(options->for_ns / NS_PER_MS)
+                                           : REQUEST_MAX_HINT_MS,
+                                  "cwnd_max", (json_int_t)options->cwnd_max),
                         print_added);
 }

@@ -141,10 +141,23 @@ static bool is_kept(const struct daemon *daemon)
     return files_keep_state(daemon) && !daemon->state_failure[0];
 }
 
+/* Of all destinations: a hint above it would lower nothing. */
+static uint32_t largest_window(const struct settings *settings)
+{
+    uint32_t largest = settings->estimator.cwnd_max;
+
+    for (size_t i = 0; i < settings->n_overrides; i++) {
+        if (settings->overrides[i].cwnd_max > largest)
+            largest = settings->overrides[i].cwnd_max;
+    }
+    return largest;
+}
+
 json_t *answer_hint(struct daemon *daemon, const struct request *request,
                     struct riptide_error *error)
 {
-    const bool is_valid = request->cwnd_max >= 0 && request->cwnd_max <= RIPTIDE_CWND_LIMIT;
+    const uint32_t largest = largest_window(daemon->settings);
+    const bool is_valid = request->cwnd_max >= 0 && request->cwnd_max <= largest;
     struct riptide_hint hint = {
         .dst = request->dst,
         .cwnd_max = is_valid ? (uint32_t)request->cwnd_max : 0,
@@ -159,8 +172,9 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
     if (hints_check(daemon->settings, &hint.dst, error) < 0)
         return NULL;
     if (!is_valid)
-        snprintf(error->text, sizeof(error->text), "cwnd_max: not 1 to %d segments",
-                 RIPTIDE_CWND_LIMIT);
+        snprintf(error->text, sizeof(error->text),
+                 "at most %" JSON_INTEGER_FORMAT " lowers nothing: windows have 1 to %" PRIu32
+                 " segments, by cwnd-max", request->cwnd_max, largest);
     else if (request->for_ms <= 0 || request->for_ms > REQUEST_MAX_HINT_MS)
         snprintf(error->text, sizeof(error->text), "for_ms: not 1 ms to a year");
     if (error->text[0])

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
+#include "prefixes.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <libmnl/libmnl.h>
@@ -19,11 +21,6 @@ enum { OUR_PROTOCOL = 230 };
 
 /* Of the kernel's own `lookup main`, before which others' rules are; table local comes first. */
 enum { PRIORITY_OF_MAIN = 32766 };
-
-static uint8_t bits_of(uint8_t family)
-{
-    return family == AF_INET ? 32 : 128;
-}
 
 /* Sends the request, and gives the answers to the callback until it stops or they end. */
 static int exchange(struct nlmsghdr *request, mnl_cb_t on_message, void *userdata)
@@ -69,62 +66,81 @@ static bool is_u8(const struct nlattr *attribute, uint8_t value)
     return attribute && mnl_attr_get_u8(attribute) == value;
 }
 
+/* While the rules of a family are read. */
+struct rules {
+    uint32_t table;
+    unsigned int n_ours;
+    bool is_past; /* ours, or where ours would be */
+    char *before;
+};
+
 /* The kernel lists rules in its own order. */
 static int on_rule(const struct nlmsghdr *message, void *userdata)
 {
     const struct fib_rule_hdr *header = mnl_nlmsg_get_payload(message);
-    struct kernel_rules *rules = userdata;
-    char *before = rules->before[header->family != AF_INET], name[16] = "main";
-    bool *is_past = &rules->is_past[header->family != AF_INET];
     const struct nlattr *of[MAX_TYPE + 1] = { NULL };
-    uint32_t priority, table;
+    char name[16] = "main", suppressed[40] = "";
+    struct rules *rules = userdata;
+    const size_t n = strlen(rules->before);
+    uint32_t priority, table, suppress;
 
     mnl_attr_parse(message, sizeof(*header), keep, of);
     priority = u32_of(of[FRA_PRIORITY], 0);
     table = u32_of(of[FRA_TABLE], header->table);
+    suppress = u32_of(of[FRA_SUPPRESS_PREFIXLEN], UINT32_MAX);
     if (header->action == FR_ACT_TO_TBL && is_u8(of[FRA_PROTOCOL], OUR_PROTOCOL) &&
-        is_u8(of[FRA_IP_PROTO], IPPROTO_TCP) &&
-        u32_of(of[FRA_SUPPRESS_PREFIXLEN], 0) == bits_of(header->family) - 1u) {
+        is_u8(of[FRA_IP_PROTO], IPPROTO_TCP) && suppress == prefix_host_len(header->family) - 1u) {
         rules->n_ours++;
-        *is_past = true;
+        rules->is_past = true;
     }
-    *is_past |= priority >= PRIORITY_OF_MAIN;
-    if (*is_past || before[0] || table == RT_TABLE_LOCAL)
+    rules->is_past |= priority >= PRIORITY_OF_MAIN;
+    if (rules->is_past || table == RT_TABLE_LOCAL || (rules->table && table != rules->table))
         return MNL_CB_OK;
     if (table != RT_TABLE_MAIN)
         snprintf(name, sizeof(name), "%" PRIu32, table);
-    snprintf(before, KERNEL_RULE_BYTES, "IPv%c priority %" PRIu32 " lookup %s",
-             header->family == AF_INET ? '4' : '6', priority, name);
+    if (suppress != UINT32_MAX)
+        snprintf(suppressed, sizeof(suppressed), " suppress_prefixlength %" PRIu32, suppress);
+    snprintf(rules->before + n, KERNEL_RULES_BYTES - n, "%sIPv%c priority %" PRIu32 " lookup %s%s",
+             n ? ", " : "", header->family == AF_INET ? '4' : '6', priority, name, suppressed);
     return MNL_CB_OK;
 }
 
-/* A family that the kernel lacks, or that has no policy rules, is empty. */
-static int read_rules(uint8_t family, struct kernel_rules *rules)
+static int dump_rules(uint8_t family, struct rules *rules)
 {
     char buffer[128];
     struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
     struct fib_rule_hdr *header = mnl_nlmsg_put_extra_header(request, sizeof(*header));
-    int r;
 
     request->nlmsg_type = RTM_GETRULE;
     request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
     header->family = family;
-    r = exchange(request, on_rule, rules);
-    return r == -EOPNOTSUPP || r == -EAFNOSUPPORT ? 0 : r;
+    return exchange(request, on_rule, rules);
 }
 
-int kernel_read_rules(struct kernel_rules *rules)
+/* A family that the kernel lacks, or that has no policy rules, has none. */
+unsigned int kernel_read_rules(uint8_t family, uint32_t table, char before[KERNEL_RULES_BYTES])
 {
-    int r = -EINTR;
+    static const uint8_t families[] = { AF_INET, AF_INET6 };
+    unsigned int n_ours = 0;
+    char *end = before;
+    struct rules rules;
+    int r;
 
-    /* Changes interrupt a dump. */
-    for (int i = 0; i < 8 && r == -EINTR; i++) {
-        *rules = (struct kernel_rules){ .n_ours = 0 };
-        r = read_rules(AF_INET, rules);
-        if (r == 0)
-            r = read_rules(AF_INET6, rules);
+    *end = '\0';
+    for (size_t i = 0; i < 2; i++) {
+        if (family != 0 && family != families[i])
+            continue;
+        r = -EINTR;
+        /* Changes interrupt a dump. */
+        for (int j = 0; j < 8 && r == -EINTR; j++) {
+            *end = '\0';
+            rules = (struct rules){ .table = table, .before = before };
+            r = dump_rules(families[i], &rules);
+        }
+        n_ours += rules.n_ours;
+        end += strlen(end);
     }
-    return r;
+    return n_ours;
 }
 
 static int on_route(const struct nlmsghdr *message, void *userdata)
@@ -144,13 +160,13 @@ static int on_route(const struct nlmsghdr *message, void *userdata)
                                     .ifindex = u32_of(of[RTA_OIF], 0) };
     if (of[RTA_DST])
         memcpy(route->match.addr, mnl_attr_get_payload(of[RTA_DST]),
-               bits_of(header->rtm_family) / 8u);
+               prefix_host_len(header->rtm_family) / 8u);
     return MNL_CB_STOP;
 }
 
 void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *route)
 {
-    const uint8_t bits = bits_of(peer->family);
+    const uint8_t bits = prefix_host_len(peer->family);
     char buffer[256];
     struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
     struct rtmsg *header = mnl_nlmsg_put_extra_header(request, sizeof(*header));

@@ -8,20 +8,15 @@
 
 #include <riptide/riptide.h>
 
-/* "IPv4 priority 100 lookup main": ip rule has the rest. */
-enum { KERNEL_RULE_BYTES = 64 };
+/* "IPv4 priority 100 lookup main, IPv6 priority 100 lookup main": ip rule has the rest. */
+enum { KERNEL_RULES_BYTES = 160 };
 
-struct kernel_rules {
-    unsigned int n_ours; /* of riptided, by their shape */
-    /*
-     * Of IPv4 and IPv6: the first rule of another program before ours, or, where ours is not there,
-     * before that of main; empty: none.
-     */
-    char before[2][KERNEL_RULE_BYTES];
-    bool is_past[2]; /* while they are read */
-};
-
-int kernel_read_rules(struct kernel_rules *rules);
+/*
+ * `before`: the rules of other programs that come before ours, or, where ours is not there, before
+ * that of main, and lead to the table (0: to any); empty: none. `family` 0: both. Returns how many
+ * there are of riptided, by their shape.
+ */
+unsigned int kernel_read_rules(uint8_t family, uint32_t table, char before[KERNEL_RULES_BYTES]);
 
 /* The route that TCP of this user takes to an address. */
 struct kernel_route {

@@ -12,7 +12,7 @@ static inline const json_t *get(const json_t *object, const char *name)
     return json_object_get(object, name);
 }
 
-static inline json_int_t number(const json_t *object, const char *name)
+static inline long long number(const json_t *object, const char *name)
 {
     return json_integer_value(get(object, name));
 }

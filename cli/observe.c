@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,11 +19,9 @@ struct sum {
     uint64_t retrans_segs;
 };
 
-/* Memory grows with destinations, not with connections. */
 struct sums {
-    void *tree; /* of tsearch(3), by destination */
-    struct sum **rows;
-    size_t n;
+    struct sum *rows; /* a peer may have several until they are merged */
+    size_t n, capacity;
 };
 
 static int compare_dst(const void *left, const void *right)
@@ -32,62 +29,64 @@ static int compare_dst(const void *left, const void *right)
     return memcmp(left, right, sizeof(struct riptide_prefix));
 }
 
-/* The sum of the peer, which is new if it is not there; NULL: no memory. */
-static struct sum *find_sum(struct sums *sums, const struct riptide_prefix *dst)
+static void merge_row(struct sum *sum, const struct sum *other)
 {
-    struct sum *sum = calloc(1, sizeof(*sum)), **found = NULL, **rows;
-
-    if (sum) {
-        sum->dst = *dst;
-        found = tsearch(sum, &sums->tree, compare_dst);
-    }
-    if (!found || *found != sum) {
-        free(sum);
-        return found ? *found : NULL;
-    }
-    rows = reallocarray(sums->rows, sums->n + 1, sizeof(struct sum *));
-    if (!rows) {
-        tdelete(sum, &sums->tree, compare_dst);
-        free(sum);
-        return NULL;
-    }
-    sums->rows = rows;
-    rows[sums->n++] = sum;
-    return sum;
+    sum->connections += other->connections;
+    sum->cwnd_total += other->cwnd_total;
+    if (other->cwnd_max > sum->cwnd_max)
+        sum->cwnd_max = other->cwnd_max;
+    if (sum->min_rtt_us == 0 || (other->min_rtt_us > 0 && other->min_rtt_us < sum->min_rtt_us))
+        sum->min_rtt_us = other->min_rtt_us;
+    sum->acked_bytes += other->acked_bytes;
+    sum->retrans_segs += other->retrans_segs;
 }
 
+/* One row for each peer. */
+static void merge(struct sums *sums)
+{
+    size_t n = 0;
+
+    if (sums->n > 0)
+        qsort(sums->rows, sums->n, sizeof(*sums->rows), compare_dst);
+    for (size_t i = 0; i < sums->n; i++) {
+        if (n > 0 && compare_dst(&sums->rows[n - 1], &sums->rows[i]) == 0)
+            merge_row(&sums->rows[n - 1], &sums->rows[i]);
+        else
+            sums->rows[n++] = sums->rows[i];
+    }
+    sums->n = n;
+}
+
+/* Merges first where there is no room: memory grows with destinations, not with connections. */
 static int add(void *userdata, const struct riptide_sample *sample)
 {
-    struct sum *sum = find_sum(userdata, &sample->dst);
+    struct sums *sums = userdata;
+    struct sum *rows;
 
-    if (!sum)
-        return -ENOMEM;
-    sum->connections++;
-    sum->cwnd_total += sample->cwnd;
-    if (sample->cwnd > sum->cwnd_max)
-        sum->cwnd_max = sample->cwnd;
-    if (sample->min_rtt_us > 0 && (sum->min_rtt_us == 0 || sample->min_rtt_us < sum->min_rtt_us))
-        sum->min_rtt_us = sample->min_rtt_us;
-    sum->acked_bytes += sample->acked_bytes;
-    sum->retrans_segs += sample->retrans_segs;
-    return 0;
-}
-
-static void clear(struct sums *sums)
-{
-    for (size_t i = 0; i < sums->n; i++) {
-        tdelete(sums->rows[i], &sums->tree, compare_dst);
-        free(sums->rows[i]);
+    if (sums->n == sums->capacity) {
+        merge(sums);
+        sums->capacity = 2 * sums->n + 1024;
+        rows = reallocarray(sums->rows, sums->capacity, sizeof(*rows));
+        if (!rows)
+            return -ENOMEM;
+        sums->rows = rows;
     }
-    free(sums->rows);
-    *sums = (struct sums){ .rows = NULL };
+    sums->rows[sums->n++] = (struct sum){
+        .dst = sample->dst,
+        .connections = 1,
+        .cwnd_total = sample->cwnd,
+        .cwnd_max = sample->cwnd,
+        .min_rtt_us = sample->min_rtt_us,
+        .acked_bytes = sample->acked_bytes,
+        .retrans_segs = sample->retrans_segs,
+    };
+    return 0;
 }
 
 /* Those that were sent most first. */
 static int compare(const void *left, const void *right)
 {
-    const struct sum *a = *(const struct sum *const *)left;
-    const struct sum *b = *(const struct sum *const *)right;
+    const struct sum *a = left, *b = right;
 
     if (a->acked_bytes != b->acked_bytes)
         return a->acked_bytes < b->acked_bytes ? 1 : -1;
@@ -100,7 +99,7 @@ static json_t *to_json(const struct sums *sums)
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     for (size_t i = 0; i < sums->n; i++) {
-        const struct sum *sum = sums->rows[i];
+        const struct sum *sum = &sums->rows[i];
 
         riptide_prefix_format(&sum->dst, dst);
         json_array_append_new(
@@ -133,9 +132,9 @@ static void print_table(const struct sums *sums, uint32_t top)
 
     printf("%-39s CONNS CWND   MAX RTT/ms  RETR ACKED/MB\n", "DESTINATION");
     for (size_t i = 0; i < sums->n; i++) {
-        n_connections += sums->rows[i]->connections;
+        n_connections += sums->rows[i].connections;
         if (top == 0 || i < top)
-            print_row(sums->rows[i]);
+            print_row(&sums->rows[i]);
     }
     if (top > 0 && top < sums->n)
         printf("... %zu more (--top 0), sorted by ACKED\n", sums->n - top);
@@ -188,25 +187,27 @@ int observe_run(const struct command_options *options)
     struct riptide_observer *observer = NULL;
     struct sums sums = { .rows = NULL };
     int status = observe_open(&observer, options);
-    bool is_last = status != EXIT_SUCCESS;
+    bool goes_on = status == EXIT_SUCCESS;
 
-    while (!is_last) {
+    while (goes_on) {
+        sums.n = 0;
         status = observe_dump(observer, options, add, &sums);
-        is_last = status != EXIT_SUCCESS || !options->watch;
+        if (status != EXIT_SUCCESS)
+            break;
+        merge(&sums);
         if (sums.n > 0)
-            qsort(sums.rows, sums.n, sizeof(struct sum *), compare);
+            qsort(sums.rows, sums.n, sizeof(*sums.rows), compare);
         if (options->watch && !options->json && isatty(STDOUT_FILENO))
             fputs("\033[H\033[2J", stdout);
-        if (status == EXIT_SUCCESS && options->json)
-            status = command_print_json(options, to_json(&sums));
-        else if (status == EXIT_SUCCESS)
+        if (options->json)
+            status = command_print_json(options, to_json(&sums), EXIT_SUCCESS);
+        else
             print_table(&sums, options->top);
-        clear(&sums);
-        if (fflush(stdout) != 0)
-            break;
-        if (!is_last)
+        goes_on = fflush(stdout) == 0 && options->watch && status == EXIT_SUCCESS;
+        if (goes_on)
             sleep(1);
     }
+    free(sums.rows);
     riptide_observer_free(observer);
     return status;
 }

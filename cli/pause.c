@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands that are a single request: riptide pause, resume and metrics. */
 #include "commands.h"
-#include "text.h"
 
 #include <stdlib.h>
 

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide show: the windows of riptided, those first that save most. Of one: derivation.c. */
-#include "commands.h"
 #include "derivation.h"
-#include "text.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A row of the daemon's list, whose `columns` name these. The texts are the list's. */
 struct row {
-    const char *dst, *by, *reason;
+    const char *dst, *by, *reason; /* either of the last two is NULL */
     json_int_t window, connections, min_rtt_us;
     json_int_t saved; /* round trips, by these connections, if each fills its window */
 };
@@ -30,24 +27,23 @@ static json_int_t count_saved(json_int_t window)
 /* The list comes in pages. Returns the exit status. */
 static int read_list(json_t **listp, const struct command_options *options, const char *within)
 {
-    json_t *page = NULL, *next = json_integer(0);
-    int status = EXIT_SUCCESS;
+    long long from = 0;
+    json_t *page;
+    int status;
 
-    while (status == EXIT_SUCCESS && json_is_integer(next)) {
+    do {
         status = client_ask_or_say(options,
-                                   json_pack("{s:s, s:s*, s:o}", "request", "show", "prefix",
-                                             within, "from", next),
+                                   json_pack("{s:s, s:s*, s:I}", "request", "show", "prefix",
+                                             within, "from", (json_int_t)from),
                                    &page);
-        next = json_incref(json_object_get(page, "next"));
+        from = number(page, "next");
         if (*listp) {
             json_array_extend(json_object_get(*listp, "routes"), json_object_get(page, "routes"));
             json_decref(page);
         } else {
             *listp = page;
         }
-        page = NULL;
-    }
-    json_decref(next);
+    } while (from > 0);
     json_object_del(*listp, "next");
     return status;
 }
@@ -67,52 +63,44 @@ static void print_row(const struct row *row)
     const double rtt_ms = (double)row->min_rtt_us / 1e3;
 
     printf("%-39s ", row->dst);
-    printf(row->window ? "%6" JSON_INTEGER_FORMAT : "     -", row->window);
+    printf(row->window ? "%6lld" : "     -", (long long)row->window);
     printf(rtt_ms > 0 ? " %6.*f" : "      -", rtt_ms < 999.95, rtt_ms);
-    printf(" %5" JSON_INTEGER_FORMAT " %5" JSON_INTEGER_FORMAT " %s\n", row->connections,
-           row->saved, row->by);
+    printf(" %5lld %5lld %s\n", (long long)row->connections, (long long)row->saved,
+           row->by ? row->by : "-");
     if (row->reason)
         text_field(stdout, "", "%s", row->reason);
-}
-
-static void print_table(struct row *rows, size_t n, size_t top)
-{
-    const size_t n_shown = top > 0 && top < n ? top : n;
-    size_t n_with_window = 0;
-
-    qsort(rows, n, sizeof(*rows), compare);
-    printf("%-39s WINDOW RTT/ms CONNS SAVED BY\n", "DESTINATION");
-    for (size_t i = 0; i < n; i++) {
-        n_with_window += rows[i].window > 0;
-        if (i < n_shown)
-            print_row(&rows[i]);
-    }
-    if (n_shown < n)
-        printf("... %zu more (--top 0), sorted by SAVED\n", n - n_shown);
-    printf("%zu with a window; %zu without\n", n_with_window, n - n_with_window);
 }
 
 static int print_list(const json_t *list, const struct command_options *options)
 {
     const json_t *routes = get(list, "routes");
-    struct row *rows = calloc(json_array_size(routes) + 1, sizeof(*rows));
-    json_t *line;
-    size_t i;
+    const size_t n = json_array_size(routes);
+    const size_t n_shown = options->top > 0 && options->top < n ? options->top : n;
+    struct row *rows = calloc(n + 1, sizeof(*rows));
+    size_t n_with_window = 0, i;
+    json_t *line, *by, *reason;
 
     if (!rows)
         return command_say(options, EXIT_FAILURE, "no memory");
     json_array_foreach(routes, i, line)
     {
-        json_unpack(line, "[s, I, s, I, I, s?]", &rows[i].dst, &rows[i].window, &rows[i].by,
-                    &rows[i].connections, &rows[i].min_rtt_us, &rows[i].reason);
+        by = reason = NULL;
+        json_unpack(line, "[s, I, o, I, I, o]", &rows[i].dst, &rows[i].window, &by,
+                    &rows[i].connections, &rows[i].min_rtt_us, &reason);
+        rows[i].by = json_string_value(by);
+        rows[i].reason = json_string_value(reason);
         rows[i].saved = rows[i].connections * count_saved(rows[i].window);
+        n_with_window += rows[i].window > 0;
     }
+    qsort(rows, n, sizeof(*rows), compare);
     if (text_of(list, "off")[0])
         text_field(stdout, "off", "%s", text_of(list, "off"));
-    if (i > 0)
-        print_table(rows, i, options->top);
-    else
-        puts("no destination has a window");
+    printf("%-39s WINDOW RTT/ms CONNS SAVED BY\n", "DESTINATION");
+    for (i = 0; i < n_shown; i++)
+        print_row(&rows[i]);
+    if (n_shown < n)
+        printf("... %zu more (--top 0), sorted by SAVED\n", n - n_shown);
+    printf("%zu with a window; %zu without\n", n_with_window, n - n_with_window);
     free(rows);
     return EXIT_SUCCESS;
 }
@@ -140,7 +128,7 @@ int show_run(const struct command_options *options)
     if (status == EXIT_SUCCESS)
         status = read_list(&list, options, operand);
     if (status == EXIT_SUCCESS && options->json)
-        return command_print_json(options, list);
+        return command_print_json(options, list, EXIT_SUCCESS);
     if (status == EXIT_SUCCESS)
         status = print_list(list, options);
     json_decref(list);

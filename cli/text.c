@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "text.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <time.h>
 
 /* Where the text of a field begins. */
 enum { INDENT = 15 };
+
+static unsigned int lines_left = UINT_MAX;
 
 unsigned int text_wrap(FILE *out, unsigned int indent, const char *text)
 {
@@ -35,17 +38,26 @@ unsigned int text_wrap(FILE *out, unsigned int indent, const char *text)
     return n;
 }
 
-unsigned int text_field(FILE *out, const char *name, const char *format, ...)
+void text_limit_fields(unsigned int n_lines)
+{
+    lines_left = n_lines;
+}
+
+void text_field(FILE *out, const char *name, const char *format, ...)
 {
     char bytes[TEXT_BYTES];
+    unsigned int n_lines;
     va_list args;
 
     va_start(args, format);
     vsnprintf(bytes, sizeof(bytes), format, args);
     va_end(args);
-    if (out)
-        fprintf(out, "  %-*s", INDENT - 2, name);
-    return text_wrap(out, INDENT, bytes);
+    n_lines = text_wrap(NULL, INDENT, bytes);
+    if (n_lines > lines_left)
+        return;
+    lines_left -= n_lines;
+    fprintf(out, "  %-*s", INDENT - 2, name);
+    text_wrap(out, INDENT, bytes);
 }
 
 const char *text_span(char text[TEXT_SPAN_BYTES], double s)
@@ -53,18 +65,12 @@ const char *text_span(char text[TEXT_SPAN_BYTES], double s)
     static const struct {
         const char *name;
         double s;
-    } units[] = { { "d", 86400 }, { "h", 3600 }, { "min", 60 } };
+    } units[] = { { "d", 86400 }, { "h", 3600 }, { "min", 60 }, { "s", 1 } };
+    size_t i = 0;
 
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (s < 2 * units[i].s)
-            continue;
-        snprintf(text, TEXT_SPAN_BYTES, "%ld %s", (long)(s / units[i].s + 0.5), units[i].name);
-        return text;
-    }
-    if (s < 10)
-        snprintf(text, TEXT_SPAN_BYTES, "%.1f s", s);
-    else
-        snprintf(text, TEXT_SPAN_BYTES, "%ld s", (long)(s + 0.5));
+    while (units[i].s > 1 && s < 2 * units[i].s)
+        i++;
+    snprintf(text, TEXT_SPAN_BYTES, "%.*f %s", s < 10, s / units[i].s, units[i].name);
     return text;
 }
 

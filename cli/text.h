@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines for people, of at most 80 columns. Pure: prints to a stream of the caller. */
+/* Lines for people, of at most 80 columns, to a stream of the caller. */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
 
@@ -10,12 +10,15 @@ enum { TEXT_COLUMNS = 80, TEXT_BYTES = 512 };
 
 /*
  * A line "  NAME         text", which continues below its text where it does not fit, between
- * words. Longer text than TEXT_BYTES is cut. Returns the number of lines. `out` NULL: only counts them.
+ * words. Longer text than TEXT_BYTES is cut.
  */
-unsigned int text_field(FILE *out, const char *name, const char *format, ...)
+void text_field(FILE *out, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The rest of a line from column `indent` on, likewise. */
+/* From now on fields that do not fit into so many lines are left out. */
+void text_limit_fields(unsigned int n_lines);
+
+/* The rest of a line from column `indent` on, likewise. Returns its lines; `out` NULL: only that. */
 unsigned int text_wrap(FILE *out, unsigned int indent, const char *text);
 
 /* The size of text_span's text. */

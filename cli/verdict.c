@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide verdict: whether windows help, by the connections that were held out. */
 #include "commands.h"
-#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+const char *verdict_phase(const json_t *verdict)
+{
+    return json_is_true(get(verdict, "is_settled")) ? "after the first verdict"
+                                                    : "until the first verdict";
+}
 
 static void put_word(const json_t *answer)
 {
@@ -48,8 +53,8 @@ static void put_table(const json_t *answer)
     printf("  retransmitted     %8.2f %% %10.2f %%  ", 100 * real(retransmitted, "held_out"),
            100 * real(retransmitted, "with_window"));
     put_change(retransmitted, "points");
-    printf("  connections       %10" JSON_INTEGER_FORMAT " %12" JSON_INTEGER_FORMAT "\n",
-           number(answer, "held_out"), number(answer, "connections"));
+    printf("  connections       %10lld %12lld\n", number(answer, "held_out"),
+           number(answer, "connections"));
 }
 
 static void put_rest(const json_t *answer)
@@ -67,10 +72,9 @@ static void put_rest(const json_t *answer)
     if (text_of(answer, "left_out")[0])
         text_field(stdout, "left out", "%s", text_of(answer, "left_out"));
     if (real(answer, "holdout_percent") > 0)
-        text_field(stdout, "held out", "%g %% of connections, %s", real(answer, "holdout_percent"),
-                   json_is_true(get(answer, "is_settled"))
-                       ? "after the first verdict; a pause begins a new one"
-                       : "until the first verdict");
+        text_field(stdout, "held out", "%g %% of connections, %s%s",
+                   real(answer, "holdout_percent"), verdict_phase(answer),
+                   json_is_true(get(answer, "is_settled")) ? "; a pause begins a new one" : "");
     if (json_is_object(halves))
         text_field(stdout, "check",
                    "one half of those held out took %+.1f %% (%+.1f to %+.1f) of the other's time: "
@@ -91,13 +95,12 @@ int verdict_run(const struct command_options *options)
     if (status != EXIT_SUCCESS)
         return status;
     is_harm = strcmp(text_of(answer, "verdict"), "harms") == 0;
-    if (options->json) {
-        status = command_print_json(options, answer);
-        return status == EXIT_SUCCESS && is_harm ? EXIT_TROUBLE : status;
-    }
+    status = is_harm ? EXIT_TROUBLE : EXIT_SUCCESS;
+    if (options->json)
+        return command_print_json(options, answer, status);
     put_word(answer);
     put_table(answer);
     put_rest(answer);
     json_decref(answer);
-    return is_harm ? EXIT_TROUBLE : EXIT_SUCCESS;
+    return status;
 }

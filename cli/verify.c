@@ -4,22 +4,20 @@
  * starts with riptided's window; if not, why. --accepted: reads those that this host accepts.
  */
 #include "clock.h"
-#include "commands.h"
 #include "derivation.h"
-#include "text.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { DEFAULT_PORT = 443, TIMEOUT_MS = 5000 };
+enum { DEFAULT_PORT = 443, TIMEOUT_S = 5 };
 
 /* Connections in a row that may be held out: with 50 % held out, once in a million. */
 enum { MOST_TRIES = 20 };
@@ -27,127 +25,82 @@ enum { MOST_TRIES = 20 };
 /* Of --accepted. */
 enum { DEFAULT_S = 10, INTERVAL_MS = 20, MAX_CONNECTIONS = 20 };
 
-/* The opened connection, before any data was sent; what riptided and the kernel say of it. */
-struct probe {
-    struct riptide_prefix peer;
-    uint16_t port;
-    struct tcp_info info; /* an older kernel fills less */
-    struct kernel_route route;
-    json_t *answer; /* of riptided; NULL: it did not answer, for this reason */
-    struct riptide_error error;
-};
-
-static int wait_connected(int fd)
+/* Opens the connection, reads it, and closes it. An older kernel fills less of `info`. */
+static int connect_once(const struct riptide_prefix *peer, uint16_t port, struct tcp_info *info)
 {
-    struct pollfd poll_fd = { .fd = fd, .events = POLLOUT };
-    socklen_t n_bytes = sizeof(int);
-    int n, error = 0;
-
-    do
-        n = poll(&poll_fd, 1, TIMEOUT_MS);
-    while (n < 0 && errno == EINTR);
-    if (n == 0)
-        return -ETIMEDOUT;
-    if (n < 0 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n_bytes) < 0)
-        return -errno;
-    return -error;
-}
-
-/* Opens the connection, reads it, and closes it. */
-static int connect_once(struct probe *probe)
-{
-    const uint8_t family = probe->peer.family;
-    struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(probe->port) };
-    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(probe->port) };
-    const void *peer = family == AF_INET ? (void *)&v4 : (void *)&v6;
-    const socklen_t peer_bytes = family == AF_INET ? sizeof(v4) : sizeof(v6);
-    socklen_t info_bytes = sizeof(probe->info);
-    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), r = 0;
+    const struct timeval timeout = { .tv_sec = TIMEOUT_S };
+    struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(port) };
+    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+    const bool is_v4 = peer->family == AF_INET;
+    socklen_t info_bytes = sizeof(*info);
+    int fd = socket(peer->family, SOCK_STREAM | SOCK_CLOEXEC, 0), r = 0;
 
     if (fd < 0)
         return -errno;
-    memcpy(&v4.sin_addr, probe->peer.addr, sizeof(v4.sin_addr));
-    memcpy(&v6.sin6_addr, probe->peer.addr, sizeof(v6.sin6_addr));
-    if (connect(fd, peer, peer_bytes) < 0)
-        r = errno == EINPROGRESS ? wait_connected(fd) : -errno;
-    if (r == 0 && getsockopt(fd, IPPROTO_TCP, TCP_INFO, &probe->info, &info_bytes) < 0)
-        r = -errno;
+    memcpy(&v4.sin_addr, peer->addr, sizeof(v4.sin_addr));
+    memcpy(&v6.sin6_addr, peer->addr, sizeof(v6.sin6_addr));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+    if (connect(fd, is_v4 ? (const void *)&v4 : (const void *)&v6,
+                is_v4 ? sizeof(v4) : sizeof(v6)) < 0 ||
+        getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &info_bytes) < 0)
+        r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
     close(fd);
     return r;
 }
 
-/* Whether the window is one that riptided gives. */
-static bool is_ours(const struct probe *probe)
+/* Why the connection does not start with riptided's window. */
+static void put_reason(const struct tcp_info *info, const struct start *start, const char *cgroup)
 {
-    const json_t *program = get(probe->answer, "program");
-    const uint32_t cwnd = probe->info.tcpi_snd_cwnd;
-
-    return (probe->route.is_ours && probe->route.initcwnd == cwnd) ||
-           (number(program, "initcwnd") == cwnd && !text_of(program, "reason")[0]);
+    if (info->tcpi_total_retrans > 1)
+        text_field(stdout, "why", "SYNs were lost (%u retransmitted): the kernel starts with one "
+                   "segment then", info->tcpi_total_retrans);
+    else if (start->is_ours)
+        text_field(stdout, "why", "riptided gives %lld: this command may be outside of the cgroup "
+                   "%s, or the congestion control or a program of others has set the window",
+                   start->window, cgroup);
+    else
+        text_field(stdout, "why", "%s", start->why);
+    if (*start->remedy)
+        text_field(stdout, "do", "%s", start->remedy);
 }
 
 /*
  * A connection that is held out proves nothing, nor does one whose window has changed meanwhile:
  * then the next one is asked. While windows are off, paused for example, it would be no different.
  */
-static int gather(struct probe *probe, const struct command_options *options)
+static int verify(const struct command_options *options, const struct riptide_prefix *peer,
+                  uint16_t port)
 {
-    int pid, r = 0;
-
-    for (int i = 0; r == 0 && i < MOST_TRIES; i++) {
-        r = connect_once(probe);
-        if (r < 0)
-            break;
-        json_decref(probe->answer);
-        client_ask(options->control,
-                   json_pack("{s:s, s:s}", "request", "explain", "dst", options->operands[0]),
-                   &probe->answer, &pid, &probe->error);
-        kernel_find_route(&probe->peer, &probe->route);
-        if (is_ours(probe) || !probe->answer || text_of(probe->answer, "reason")[0])
-            break;
-    }
-    return r;
-}
-
-/* Why the connection does not start with riptided's window. */
-static void put_reason(const struct probe *probe)
-{
-    const json_t *program = get(probe->answer, "program");
+    const char *address = options->operands[0];
+    struct tcp_info info = { .tcpi_snd_cwnd = 0 };
+    struct kernel_route route;
+    struct riptide_error error;
+    json_t *answer = NULL;
     struct start start;
+    bool has_ours = false;
+    int pid, r;
 
-    if (probe->info.tcpi_total_retrans > 1) {
-        text_field(stdout, "why", "SYNs were lost (%u retransmitted): the kernel starts with one "
-                   "segment then", probe->info.tcpi_total_retrans);
-        return;
+    for (int i = 0; i < MOST_TRIES; i++) {
+        r = connect_once(peer, port, &info);
+        if (r < 0)
+            return command_say(options, EXIT_FAILURE, "%s port %u: %s", address, port,
+                               r == -ETIMEDOUT ? "no answer within 5 s" : strerror(-r));
+        json_decref(answer);
+        client_ask(options->control, json_pack("{s:s, s:s}", "request", "explain", "dst", address),
+                   &answer, &pid, &error);
+        kernel_find_route(peer, &route);
+        derivation_find_start(&start, answer, &route);
+        has_ours = start.is_ours && start.window == info.tcpi_snd_cwnd;
+        if (has_ours || !start.is_ours || !answer)
+            break;
     }
-    derivation_find_start(&start, probe->answer, &probe->route);
-    if (start.is_ours)
-        text_field(stdout, "why", "riptided gives %d: this command may be outside of the cgroup "
-                   "%s, or the congestion control or a program of others has set the window",
-                   (int)start.window, text_of(program, "cgroup"));
-    else
-        text_field(stdout, "why", "%s", start.why);
-    if (*start.remedy)
-        text_field(stdout, "do", "%s", start.remedy);
-}
-
-/* Returns the exit status. */
-static int report(const struct probe *probe, const char *peer)
-{
-    const struct tcp_info *info = &probe->info;
-    const uint32_t fits = info->tcpi_snd_mss ? info->tcpi_snd_wnd / info->tcpi_snd_mss : 0;
-    const bool has_ours = is_ours(probe);
-
-    printf("%s: %s port %u starts with %u segments\n", has_ours ? "applied" : "other", peer,
-           probe->port, info->tcpi_snd_cwnd);
-    if (!probe->answer)
-        text_field(stdout, "daemon", "%s: nobody maintains windows", probe->error.text);
+    printf("%s: %s port %u starts with %u segments\n", has_ours ? "applied" : "other", address,
+           port, info.tcpi_snd_cwnd);
+    if (!answer)
+        text_field(stdout, "daemon", "%s: nobody maintains windows", error.text);
     if (!has_ours)
-        put_reason(probe);
-    if (fits > 0)
-        text_field(stdout, "peer", "takes %u bytes at first, %u segments%s", info->tcpi_snd_wnd,
-                   fits, fits < info->tcpi_snd_cwnd
-                             ? ": the rest waits for its first acknowledgement" : "");
+        put_reason(&info, &start, text_of(get(answer, "program"), "cgroup"));
+    json_decref(answer);
     return has_ours ? EXIT_SUCCESS : EXIT_TROUBLE;
 }
 
@@ -184,14 +137,13 @@ static int take(void *userdata, const struct riptide_sample *sample)
 static int watch_accepted(const struct command_options *options)
 {
     const struct timespec pause = { .tv_nsec = INTERVAL_MS * 1000000L };
-    uint64_t end_ns = clock_read_ns(CLOCK_BOOTTIME) + DEFAULT_S * NS_PER_S;
+    const bool has_time = options->for_ns != RIPTIDE_NEVER_NS;
+    const uint64_t end_ns = clock_read_ns(CLOCK_BOOTTIME) +
+                            (has_time ? options->for_ns : DEFAULT_S * NS_PER_S);
     struct riptide_observer *observer = NULL;
     struct watch watch = { .n = 0 };
-    int status;
+    int status = observe_open(&observer, options);
 
-    if (options->for_ns != RIPTIDE_NEVER_NS)
-        end_ns = clock_read_ns(CLOCK_BOOTTIME) + options->for_ns;
-    status = observe_open(&observer, options);
     while (status == EXIT_SUCCESS) {
         status = observe_dump(observer, options, take, &watch);
         if (watch.n == MAX_CONNECTIONS || clock_read_ns(CLOCK_BOOTTIME) >= end_ns)
@@ -208,29 +160,19 @@ static int watch_accepted(const struct command_options *options)
 int verify_run(const struct command_options *options)
 {
     const char *peer = options->operands[0];
-    struct probe probe = { .answer = NULL };
+    struct riptide_prefix prefix;
     uint32_t port = DEFAULT_PORT;
-    int status, r;
 
     if (options->accepted)
         return watch_accepted(options);
     if (options->n_operands < 1 || options->n_operands > 2)
         return command_say(options, EXIT_USAGE,
                            "give an address, and a port where it is not %d", DEFAULT_PORT);
-    if (strchr(peer, '/') || riptide_prefix_parse(&probe.peer, peer) != 0)
+    if (strchr(peer, '/') || riptide_prefix_parse(&prefix, peer) != 0)
         return command_say(options, EXIT_USAGE, "%s: no IPv4 or IPv6 address", peer);
     if (options->n_operands == 2 &&
-        (value_u32.parse(&port, options->operands[1]) < 0 || port == 0 ||
-         port > UINT16_MAX))
+        (value_u32.parse(&port, options->operands[1]) < 0 || port == 0 || port > UINT16_MAX))
         return command_say(options, EXIT_USAGE, "%s: no port from 1 to 65535",
                            options->operands[1]);
-    probe.port = (uint16_t)port;
-    r = gather(&probe, options);
-    if (r < 0)
-        status = command_say(options, EXIT_FAILURE, "%s port %u: %s", peer, port,
-                             r == -ETIMEDOUT ? "no answer within 5 s" : strerror(-r));
-    else
-        status = report(&probe, peer);
-    json_decref(probe.answer);
-    return status;
+    return verify(options, &prefix, (uint16_t)port);
 }

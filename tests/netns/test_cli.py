@@ -67,7 +67,6 @@ WRONG = {
         (["hint", "203.0.113.1", "--remove", "--max", "20"], "--remove"),
         (["pause", "all"], "all"), (["resume", "--now"], "--now"),
         (["hint", "203.0.113.1", "--for", "1s", "--max", "0"], "--max"),
-        (["hint", "203.0.113.1", "--max", "20", "--for", "0s"], "--for"),
         (["doctor", "everything"], "everything"),
         (["verify"], "give an address"), (["verify", "203.0.113.0/24", "80"], "no IPv4 or IPv6 address"),
         *((["verify", "203.0.113.1", port], "no port") for port in ("0", "65536", "http")),

@@ -68,18 +68,19 @@ def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
 
         wait_until(lambda: cwnds() == [True, True], "windows")
         assert hint(net, "203.0.113.0/24", "--off") == (
-            "203.0.113.0/24: no window for 366 d (the longest), from the next round on\n"
+            "203.0.113.0/24: no window for 366 d, from the next round on\n"
             "  destinations known within: 1; a restart ends it\n")
         wait_until(lambda: cwnds() == [False, True], "no window")
         why = "windows are off for 203.0.113.0/24"
         wait_until(lambda: f"203.0.113.1: withdrawn, {why}\n" in daemon.said(), "the line")
         document = riptide_json(net.host, "show", "203.0.113.1")
         assert (document["window"]["hint"], document["window"]["cwnd"]) == ("203.0.113.0/24", 0)
-        assert (document["route"]["state"], document["route"]["reason"]) == ("withdrawn", why)
+        found = document["route" if apply == "routes" else apply]
+        assert (found["state"], found["reason"]) == ("withdrawn", why)
         said = derived(net.host, "203.0.113.1")
         assert said.startswith(f"203.0.113.1: connections start with 10 segments (the kernel's)\n  why          {why}, by a hint")
         shown = {row[0]: row[1:] for row in ask({"request": "show"})["routes"]}
-        assert (shown["203.0.113.1"][:2], shown["203.0.113.1"][-1]) == ([0, "-"], f"withdrawn: {why}")
+        assert (shown["203.0.113.1"][:2], shown["203.0.113.1"][-1]) == ([0, None], f"withdrawn: {why}")
         # It is learned on, by all connections of it; the window is back with its end.
         assert hint(net, "203.0.113.0/24", "--off", "--for", "2s")
         wait_until(lambda: cwnds() == [True, True], "the window again")
@@ -102,7 +103,10 @@ def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
                 (("198.51.100.0/28", "--remove"), "198.51.100.0/28: its bounds are a section of the "
                  "configuration: remove that from the file, and restart riptided"),
                 (("192.0.2.1", "--max", "20", "--for", "1s"),
-                 "192.0.2.1: is part of the destination 192.0.2.0/28, by prefix-len4")):
+                 "192.0.2.1: is part of the destination 192.0.2.0/28, by prefix-len4"),
+                (("192.0.2.0/28", "--max", "101", "--for", "1s"),
+                 "at most 101 lowers nothing: windows have 1 to 100 segments, by cwnd-max"),
+                (("192.0.2.0/28", "--max", "5", "--for", "0s"), "for_ms: not 1 ms to a year")):
             done = net.host.run(RIPTIDE, "hint", *words, check=False)
             assert one_line(done) == f"riptide: hint: {said}\n"
     with Daemon(net.host):

@@ -37,17 +37,18 @@ def test_problems_and_advice_alone_are_printed(net):
     with Daemon.learned(net, "203.0.113.1") as daemon:
         assert doctor(net.host)["daemon"] == ("passed", "", "")
         net.host.run(RIPTIDE, "pause")
-        assert doctor(net.host)["daemon"] == ("advice", "riptided is paused", "riptide resume")
+        assert doctor(net.host)["daemon"] == ("advice", "PAUSED. New connections start without windows", "riptide resume")
         net.host.run(RIPTIDE, "resume")
         wait_until(lambda: findings(net.host)["daemon"][0] == "passed", "the end of the pause")
         daemon.kill()
-    assert "has left its rules" in doctor(net.host)["daemon"][1]
+    kind, what, do = doctor(net.host)["daemon"]
+    assert kind == "PROBLEM" and "its windows are still in the kernel" in what and f"  do           {do}\n" in net.host.run(RIPTIDE, check=False).stdout
 
 
 def test_agent_that_embeds_the_library_is_no_riptided(net, host):
     agent = start_agent(net.host)
     who = f"process {agent.pid} manages this network namespace: an agent that embeds the library,"
-    assert doctor(net.host)["daemon"][1].startswith(who)
+    assert who in doctor(net.host)["daemon"][1]
 
 
 def test_rules_of_others(net):
@@ -60,8 +61,10 @@ def test_rules_of_others(net):
     with Daemon.learned(net, "203.0.113.1", *BY_ROUTES):
         host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", "17")
         priority = add_wg_quick_rules(host)
-        found = wait_until(lambda: (now := findings(host))["rules"][0] == now["daemon"][0] == "PROBLEM" and now, "routes that are not taken")
-        assert f"IPv4 priority {priority} lookup main" in found["rules"][1]
+        host.ip("rule", "add", "pref", priority + 1, "lookup", "51820")
+        found = wait_until(lambda: (now := findings(host))["daemon"][0] == "PROBLEM" and now, "routes that are not taken")
+        assert f"before ours: IPv4 priority {priority} lookup main suppress_prefixlength 0" in found["daemon"][1] and "51820" not in found["daemon"][1]
+        assert found["daemon"][2].startswith("put that rule behind ours") and found["rules"][0] == "passed"
 
 
 def test_first_rule_that_would_change_the_hosts_routing_is_refused(net):

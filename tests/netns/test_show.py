@@ -23,14 +23,14 @@ def test_list_has_those_first_that_save_most_and_totals(net):
         found = windows(net.host)
         rows, total = table(net.host)
         assert [row[0] for row in rows] == [V6, "198.51.100.1", V4]
-        assert {row[0]: int(row[1]) for row in rows} == found and {row[5] for row in rows} == {"route"}
+        assert {row[0]: int(row[1]) for row in rows} == found and {row[5] for row in rows} == {"routes"}
         assert total == "3 with a window; 0 without"
         (first, more), _ = table(net.host, "--top", "1")
         assert first[0] == V6 and more[:3] == ["...", "2", "more"]
         document = riptide_json(net.host, "show", "203.0.113.0/24")
         row, = document["routes"]
         shown = dict(zip(document["columns"], row))
-        assert (shown["dst"], shown["window"], shown["connections"], shown["by"]) == (V4, found[V4], 1, "route")
+        assert (shown["dst"], shown["window"], shown["connections"], shown["by"]) == (V4, found[V4], 1, "routes")
         net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--off", "--for", "1h")
         wait_until(lambda: "2 with a window" in table(net.host)[1] or "; 1 without" in table(net.host)[1], "the hint")
 
@@ -86,8 +86,8 @@ def test_rule_that_comes_before_ours_is_named(net):
             assert net.connect(address).cwnd() == starts
             said = derived(net.host, address)
             assert said.startswith(f"{address}: connections start with {starts} segments")
-            assert f"a rule of another program comes before ours: IPv{family} priority {priority} lookup main\n" in said
-            assert said.endswith("  do           riptide doctor\n")
+            assert f"a rule of another program comes before ours: IPv{family} priority {priority} lookup main suppress_prefixlength 0\n" in said
+            assert "  do           put that rule behind ours (ip rule), or set apply = program" in said
         window = windows(net.host)["198.51.100.1"]
         assert derived(net.host, "198.51.100.1").startswith(f"198.51.100.1: connections start with {window} segments\n")
 

@@ -12,7 +12,7 @@ PATH=$(dirname "$(find "$1/root" -path '*/bin/riptide')"):$(dirname "$(find "$1/
 hash -r
 
 # Is this host fit for it, and what would it do?
-says "riptided is not running" riptide doctor
+says "NOT RUNNING. No connection gets a window of it" riptide doctor
 says "NOT RUNNING. No connection gets a window of it." riptide
 says "would set $PEER" riptided --dry-run --once
 
