@@ -14,8 +14,7 @@ struct careful {
     uint16_t mss_bytes; /* the largest; halves in 45 s without one */
     uint16_t flights, since_s, per_s; /* flights since that second, which wraps; each one before */
     uint8_t fitting, wait, n_far;
-    bool is_paced, is_cut; /* the latter: at some time, so that it grows slowly */
-    bool is_raised;        /* the last change was a raise */
+    bool is_paced, is_cut, is_raised; /* cut at some time; changed last by a raise */
 };
 static_assert(sizeof(struct careful) <= 32, "memory is over its budget");
 
@@ -85,8 +84,8 @@ static enum flight first_flight_of(const struct riptide_sample *sample,
  */
 static bool is_of_path(struct careful *careful, const struct riptide_sample *sample)
 {
-    double now_us = sample->min_rtt_us, kept_us = careful->min_rtt_us;
-    bool is_other = kept_us > 0 && greater(now_us, kept_us) > 2 * LOCAL_US &&
+    uint64_t now_us = sample->min_rtt_us, kept_us = careful->min_rtt_us;
+    bool is_other = kept_us > 0 && (now_us > 2 * LOCAL_US || kept_us > 2 * LOCAL_US) &&
                     (now_us > 10 * kept_us || 2 * now_us < kept_us);
 
     if (now_us < LOCAL_US && 10 * now_us < kept_us)
@@ -129,7 +128,7 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
 {
     struct careful *careful = memory;
     enum riptide_left_out reason = evidence_check(sample);
-    enum flight flight = first_flight_of(sample, input, careful->is_paced);
+    enum flight flight = NO_FLIGHT;
     uint64_t seen_ns = input->now_ns + (sample->closed ? 0 : input->interval_ns); /* or later */
     uint32_t since_ms = (uint32_t)(seen_ns / 1000000) - careful->began_ms;
     bool is_earlier = sample->busy_time_us / 1000 + sample->last_data_sent_ms >= since_ms;
@@ -146,7 +145,9 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     if (!is_of_path(careful, sample))
         return RIPTIDE_LEFT_OUT_UNMEASURED;
     /* What shows another path is a flight of the former one's window. */
-    if (flight == NO_FLIGHT || careful->cwnd == 0)
+    if (careful->cwnd > 0)
+        flight = first_flight_of(sample, input, careful->is_paced);
+    if (flight == NO_FLIGHT)
         return reason;
     if (careful->given > 0 && careful->given != input->cwnd) {
         begin(careful, input->now_ns); /* a hint or another bound changed the window */
