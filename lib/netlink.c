@@ -159,10 +159,7 @@ int netlink_init(struct netlink *netlink)
 {
     int r;
 
-    *netlink = (struct netlink){ .buffer = malloc(NETLINK_BUFFER_BYTES) };
-    netlink->batch = malloc(BATCH_MAX_BYTES);
-    if (!netlink->buffer || !netlink->batch)
-        return -ENOMEM;
+    memset(netlink, 0, offsetof(struct netlink, buffer));
     r = netlink_open(&netlink->socket, NETLINK_ROUTE, RECEIVE_BUFFER_BYTES);
     if (r < 0)
         return r;
@@ -173,9 +170,7 @@ int netlink_init(struct netlink *netlink)
 void netlink_deinit(struct netlink *netlink)
 {
     netlink_close(netlink->socket);
-    free(netlink->buffer);
-    free(netlink->batch);
-    *netlink = (struct netlink){ 0 };
+    netlink->socket = NULL;
 }
 
 bool netlink_has_room(const struct netlink *netlink, uint32_t n)
@@ -184,7 +179,7 @@ bool netlink_has_room(const struct netlink *netlink, uint32_t n)
            netlink->batch_bytes + (size_t)n * REQUEST_MAX_BYTES <= BATCH_MAX_BYTES;
 }
 
-void *netlink_room(const struct netlink *netlink)
+void *netlink_room(struct netlink *netlink)
 {
     return netlink->batch + netlink->batch_bytes;
 }
@@ -242,7 +237,7 @@ int netlink_end_error(const struct nlmsghdr *message)
  * The kernel's text for an error, if the message does not echo the request before it: netlink_open
  * requests that, but the kernel may still echo one without a text.
  */
-static void text_of(const struct nlmsghdr *message, char *text, size_t size)
+static void read_text(struct netlink *netlink, const struct nlmsghdr *message)
 {
     const uint16_t flags = NLM_F_ACK_TLVS | NLM_F_CAPPED;
     const struct nlattr *words = NULL;
@@ -250,9 +245,9 @@ static void text_of(const struct nlmsghdr *message, char *text, size_t size)
     if ((message->nlmsg_flags & flags) == flags &&
         netlink_has_header(message, sizeof(struct nlmsgerr)))
         words = netlink_find(netlink_attrs(message, sizeof(struct nlmsgerr)), NLMSGERR_ATTR_MSG);
-    if (words)
-        snprintf(text, size, "%.*s", mnl_attr_get_payload_len(words),
-                 (const char *)mnl_attr_get_payload(words));
+    snprintf(netlink->text, sizeof(netlink->text), "%.*s",
+             words ? mnl_attr_get_payload_len(words) : 0,
+             words ? (const char *)mnl_attr_get_payload(words) : "");
 }
 
 /* The next message of a datagram that answers one of the last n requests; NULL: no more. */
@@ -281,15 +276,13 @@ static bool answers_of(struct netlink *netlink, size_t n_bytes, uint32_t n_reque
     bool is_last = false;
 
     while ((message = next_answer(netlink, &walk, n_requests))) {
-        char text[96] = "";
-        int error = 0;
+        bool is_end = message->nlmsg_type == NLMSG_ERROR;
 
-        if (message->nlmsg_type == NLMSG_ERROR) {
-            error = netlink_end_error(message);
-            text_of(message, text, sizeof(text));
-            is_last |= message->nlmsg_seq == netlink->sequence;
-        }
-        on_answer(userdata, message->nlmsg_seq - first, message, error, text);
+        netlink->error = is_end ? netlink_end_error(message) : 0;
+        read_text(netlink, message);
+        is_last |= is_end && message->nlmsg_seq == netlink->sequence;
+        if (on_answer)
+            on_answer(userdata, message->nlmsg_seq - first, message, netlink->error, netlink->text);
     }
     return is_last;
 }
@@ -318,31 +311,15 @@ int netlink_exchange(struct netlink *netlink, netlink_answer_fn *on_answer, void
     return r < 0 ? r : 0;
 }
 
-struct request_result {
-    int error;
-    struct riptide_error *text;
-};
-
-static void request_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
-                           const char *text)
-{
-    struct request_result *result = userdata;
-
-    (void)n;
-    (void)answer;
-    result->error = error;
-    if (error)
-        error_set(result->text, "%s", text[0] ? text : strerror(-error));
-}
-
 int netlink_request(struct netlink *netlink, struct nlmsghdr *request, struct riptide_error *error)
 {
-    struct request_result result = { .text = error };
     int r;
 
     netlink_add(netlink, request);
-    r = netlink_exchange(netlink, request_answer, &result);
-    return r < 0 ? r : result.error;
+    r = netlink_exchange(netlink, NULL, NULL);
+    if (r == 0 && netlink->error)
+        error_set(error, "%s", netlink->text[0] ? netlink->text : strerror(-netlink->error));
+    return r < 0 ? r : netlink->error;
 }
 
 int netlink_dump(struct netlink *netlink, struct nlmsghdr *request)

@@ -112,32 +112,29 @@ enum {
     REQUEST_MAX_BYTES = 512,
 };
 
-/* A buffer for one request of any size, outside of a batch. */
-struct netlink_room {
-    _Alignas(struct nlmsghdr) uint8_t bytes[REQUEST_MAX_BYTES];
-};
-
 struct netlink {
     struct mnl_socket *socket;
     uint32_t sequence;   /* of the last request */
     uint64_t malformed;  /* messages that were no answers to our requests; skipped */
     bool is_interrupted; /* a change interrupted the present dump */
-    uint8_t *buffer;     /* received datagram */
-    uint8_t *batch;      /* requests to send */
     size_t batch_bytes;
     uint32_t batch_n;              /* requests */
     struct nlmsghdr *last_request; /* of them */
+    int error;                     /* of the last answer */
+    char text[96];                 /* the kernel's for it */
+    _Alignas(struct nlmsghdr) uint8_t buffer[NETLINK_BUFFER_BYTES]; /* received datagram */
+    _Alignas(struct nlmsghdr) uint8_t batch[BATCH_MAX_BYTES];       /* requests to send */
 };
 
-/* A socket for rtnetlink. Errors: -ENOMEM, those of socket(2). */
+/* A socket for rtnetlink. Errors: as netlink_open. */
 int netlink_init(struct netlink *netlink);
 void netlink_deinit(struct netlink *netlink);
 
 /* Whether the batch has room for n more requests of any size. */
 bool netlink_has_room(const struct netlink *netlink, uint32_t n);
 
-/* Where the next request is built, in a batch that has room; then it is added. */
-void *netlink_room(const struct netlink *netlink);
+/* Where the next request is built, in a batch that has room; then it is added, or sent alone. */
+void *netlink_room(struct netlink *netlink);
 void netlink_add(struct netlink *netlink, struct nlmsghdr *request);
 
 /*

@@ -26,7 +26,6 @@ static int ask_for_sockets(struct dump *dump)
         .idiag_states = 1 << TCP_ESTABLISHED | 1 << TCP_FIN_WAIT1,
         .idiag_ext = 1 << (INET_DIAG_INFO - 1),
     };
-    struct netlink_room room;
     struct nlmsghdr *request;
     struct nlattr *attr;
     struct iovec parts[2];
@@ -34,7 +33,7 @@ static int ask_for_sockets(struct dump *dump)
     size_t n_bytes;
     const void *code = filter_get(dump->filter, &n_bytes);
 
-    request = netlink_begin(&room, TCPDIAG_GETSOCK, NLM_F_DUMP, &diag, sizeof(diag));
+    request = netlink_begin(netlink_room(&dump->routes), TCPDIAG_GETSOCK, NLM_F_DUMP, &diag, sizeof(diag));
     if (n_bytes > 0) {
         attr = mnl_nlmsg_get_payload_tail(request);
         netlink_put(request, INET_DIAG_REQ_BYTECODE, NULL, 0);
@@ -51,7 +50,6 @@ int dump_open(struct dump *dump)
 {
     int r = netlink_open(&dump->routes.socket, NETLINK_ROUTE, 0);
 
-    dump->routes.buffer = dump->buffer;
     if (r == 0)
         r = netlink_open(&dump->sockets, NETLINK_SOCK_DIAG, 0);
     if (r == 0)
@@ -127,12 +125,12 @@ static int take_route(void *userdata, const struct nlmsghdr *message)
 static int read_local(struct dump *dump)
 {
     const struct rtmsg route = { .rtm_table = RT_TABLE_LOCAL, .rtm_type = RTN_LOCAL };
-    struct netlink_room room;
     int r;
 
     prefix_set_deinit(&dump->next_local); /* of one that failed */
     r = netlink_dump(&dump->routes,
-                     netlink_begin(&room, RTM_GETROUTE, NLM_F_DUMP, &route, sizeof(route)));
+                     netlink_begin(netlink_room(&dump->routes), RTM_GETROUTE, NLM_F_DUMP, &route,
+                                   sizeof(route)));
     while (r == 0)
         r = netlink_dump_step(&dump->routes, take_route, dump);
     dump->stats->left_out += dump->routes.malformed;
@@ -209,7 +207,7 @@ static int take_other(struct dump *dump, const struct nlmsghdr *message)
 
 static int take_datagram(struct dump *dump, size_t len)
 {
-    struct netlink_walk all = { (void *)dump->buffer, len }, walk = all;
+    struct netlink_walk all = { (void *)dump->routes.buffer, len }, walk = all;
     const struct nlmsghdr *message;
     int r;
 
@@ -243,7 +241,7 @@ int dump_dispatch(struct dump *dump)
 
     if (dump->unread.left > 0 || dump->phase == DUMP_ENDED)
         return 0;
-    r = netlink_receive(dump->sockets, dump->buffer, sizeof(dump->buffer), &len);
+    r = netlink_receive(dump->sockets, dump->routes.buffer, NETLINK_BUFFER_BYTES, &len);
     if (r != RIPTIDE_E_AGAIN) {
         dump->n_fruitless = 0;
         dump->stats->left_out += r == RIPTIDE_E_INVALID;

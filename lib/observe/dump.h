@@ -27,7 +27,7 @@ struct dump {
         DUMP_RUNNING,
         DUMP_ENDED, /* its end has not been popped yet */
     } phase;
-    struct netlink routes;
+    struct netlink routes; /* its buffers are also those of the other socket */
     struct mnl_socket *sockets;
     uint32_t portid;         /* of the sock_diag socket, */
     uint32_t seq;            /* of the latest request on it */
@@ -35,7 +35,6 @@ struct dump {
     struct prefix_set local; /* of the last dump that read them to the end */
     struct prefix_set next_local;   /* of the present dump */
     struct netlink_walk unread; /* in buffer, for dump_pop; their lengths are valid */
-    _Alignas(struct nlmsghdr) unsigned char buffer[NETLINK_BUFFER_BYTES];
 };
 
 /* In the thread's network namespace. The caller sets the first two members, all others to zero. */

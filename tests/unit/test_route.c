@@ -299,8 +299,8 @@ TEST(put_has_the_metrics_of_the_base_and_ours_and_fits_a_message)
     const struct route own = { .dst = { AF_INET6, 128, { 0x20, 1 } }, .table = 7230 };
     struct route base = { .metrics.of = { [RTAX_ADVMSS] = 1300, [RTAX_LOCK] = 1u << RTAX_MTU } };
     struct own_metrics given = { .initcwnd = 36, .mtu_bytes = 1400, .rto_min_ms = 50 };
-    static struct netlink_room room;
-    const struct nlmsghdr *message = message_route_put(&room, &own, &base, &given);
+    static struct nlmsghdr room[REQUEST_MAX_BYTES / sizeof(struct nlmsghdr)];
+    const struct nlmsghdr *message = message_route_put(room, &own, &base, &given);
 
     assert_int_equal(metric_of(message, RTAX_INITCWND), 36);
     assert_int_equal(metric_of(message, RTAX_MTU), 1400);
