@@ -27,7 +27,7 @@ RIPTIDED = str(BUILD / "cli" / "riptided")
 PAPER = "--policy=paper"
 DESTINATIONS = 2000
 MEMORY_DESTINATIONS, MEMORY_ROUNDS = 10_000, 5
-HOSTS_SOCKETS, HOSTS = 100_000, 50  # the kernel tests up to 64
+HOSTS_SOCKETS, HOSTS = 100_000, 25  # the kernel tests up to 64
 MANY_HOSTS = 250, 1000, 10_000
 ROUNDS = 3
 

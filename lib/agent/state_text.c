@@ -7,7 +7,7 @@
  *     paused=1
  *     hint=203.0.113.0/24 cwnd_max=15 off=0 until_ns=1790000000000000000 left_ns=3600000000000
  *     outcome=29 sums=40,2,81920,167772160,3276,536756
- *     experiment=5 phase=0 until_ns=0 wait_ns=0 given_ns=0 shown_ns=0
+ *     experiment=5 phase=0 stretches=1 until_ns=0 wait_ns=0 given_ns=0 shown_ns=0
  *
  * Fields as in lib/compute/state.c: unknown ones are skipped, and those that are missing are 0.
  * until_ns is of CLOCK_REALTIME, the only clock that continues through a reboot. A wait ends then,
@@ -64,9 +64,9 @@ static void put_experiment(FILE *out, const struct experiment *experiment,
     }
     /* After the last outcome, so that those of a truncated file have no known share. */
     fprintf(out,
-            "experiment=%" PRIu32 " phase=%d until_ns=%" PRIu64 " wait_ns=%" PRIu64
-            " given_ns=%" PRIu64 " shown_ns=%" PRIu64 "\n",
-            experiment->holdout_percent, experiment->phase,
+            "experiment=%" PRIu32 " phase=%d stretches=%" PRIu32 " until_ns=%" PRIu64
+            " wait_ns=%" PRIu64 " given_ns=%" PRIu64 " shown_ns=%" PRIu64 "\n",
+            experiment->holdout_percent, experiment->phase, experiment->n_stretches,
             until_ns > 0 ? clocks.realtime_ns + (until_ns > now_ns ? until_ns - now_ns : 0) : 0,
             suspension->wait_ns, now_ns - suspension->since_ns, suspension->shown_ns);
 }
@@ -147,6 +147,7 @@ static bool load_experiment(struct experiment *experiment, const char *line, str
     bool is_damaged = false;
     uint32_t percent = (uint32_t)state_number(line, "experiment=", 100, &is_damaged);
     uint64_t phase = state_number(line, " phase=", HOLDOUT_PHASES - 1, &is_damaged);
+    uint64_t n_stretches = state_number(line, " stretches=", INT32_MAX, &is_damaged);
     uint64_t until_ns = state_number(line, " until_ns=", UINT64_MAX, &is_damaged);
     uint64_t given_ns = state_number(line, " given_ns=", UINT64_MAX, &is_damaged);
     struct suspension loaded = {
@@ -163,6 +164,8 @@ static bool load_experiment(struct experiment *experiment, const char *line, str
                  "suspended before the last start: windows had done harm beyond chance");
     }
     experiment->suspension = loaded;
+    /* One is broken off: otherwise each restart would allow as many errors as the first start. */
+    experiment->n_stretches = (uint32_t)n_stretches + 1;
     if (percent != experiment->holdout_percent) {
         error_set(said,
                   ": the file's are not used: they are of a share of %" PRIu32

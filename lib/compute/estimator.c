@@ -187,6 +187,22 @@ static const struct riptide_policy_input *input_of(struct riptide_estimator *est
     return input;
 }
 
+/*
+ * Keeps a smaller path MTU for as long as the kernel does (net.ipv4.route.mtu_expires): connections
+ * that have not met it come and go.
+ */
+static void keep_pmtu(struct destination *destination, uint64_t now_ns)
+{
+    enum { KEPT_S = 600 };
+    uint32_t now_s = (uint32_t)(now_ns / NS_PER_S), kept = destination->last.pmtu_bytes;
+    uint16_t *shown = &destination->tick.pmtu_bytes;
+
+    if (kept > 0 && (*shown == 0 || *shown > kept) && now_s - destination->pmtu_s < KEPT_S)
+        *shown = (uint16_t)kept;
+    else
+        destination->pmtu_s = now_s;
+}
+
 /* Ends the tick of a destination that has samples. */
 static void compute(struct riptide_estimator *estimator, uint32_t slot)
 {
@@ -211,6 +227,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot)
     }
     if (!has_evidence)
         destination->tick.min_rtt_us = destination->last.min_rtt_us;
+    keep_pmtu(destination, estimator->input.now_ns);
     destination->last = destination->tick;
     if (!has_window(destination)) {
         /* Its counts are kept to say why; the policy begins anew. */

@@ -42,7 +42,7 @@ static_assert(sizeof(struct given) == 16, "it is compared as memory, without pad
 /* What the samples of a tick show of a destination, whatever the policy. */
 struct sampled {
     uint16_t n[COUNTS];  /* by enum riptide_left_out; at most 65535 */
-    uint16_t pmtu_bytes; /* the smallest of open connections; 0: unknown */
+    uint16_t pmtu_bytes; /* the smallest of open connections; in `last` kept; 0: unknown */
     uint32_t min_rtt_us; /* of those that count; 0: unknown */
 };
 
@@ -62,6 +62,7 @@ struct destination {
     double smoothed;     /* NO_HISTORY: it has no window */
     int64_t updated_ns;  /* negative: restored, computed before this host booted */
     uint32_t next_changed;
+    uint32_t pmtu_s; /* when the kept path MTU was shown last, which wraps */
     struct given popped;
 };
 static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of a destination");

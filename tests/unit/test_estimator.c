@@ -96,26 +96,28 @@ TEST(samples_that_are_all_left_out_are_explained)
     assert_int_equal(riptide_estimator_find(estimator, &dst, &why), RIPTIDE_E_UNKNOWN);
 }
 
-/* Each sample is of a second; the smallest counts. A change of the path MTU is popped. */
+/* The smallest counts, for ten minutes. A change of the path MTU is popped. */
 TEST(path_mtu_is_the_smallest_of_the_open_connections)
 {
     static const struct {
+        uint64_t at_s;
         uint32_t pmtus_bytes[2]; /* 0: this kernel does not report it */
         bool closed;
         uint32_t expected;
         bool is_news;
     } seconds[] = {
-        { { 1500, 1300 }, false, 1300, true },
-        { { 1500, 1300 }, false, 1300, false },
-        { { 1500, 1500 }, false, 1500, true }, /* it ends with the connections that show it */
-        { { 1500, 1300 }, false, 1300, true },
-        { { 1300, 1300 }, true, 0, true },
-        { { 0, 0 }, false, 0, false },
-        { { 68, 68 }, false, 0, false },       /* of a route that went */
-        { { 65536, 65536 }, false, 0, false }, /* loopback's */
+        { 1, { 1500, 1400 }, false, 1400, true },
+        { 2, { 1500, 1300 }, false, 1300, true },
+        { 3, { 1300, 1500 }, false, 1300, false },
+        { 602, { 1500, 1500 }, false, 1300, false },
+        { 603, { 1500, 1500 }, false, 1500, true },
+        { 604, { 1300, 1300 }, true, 1500, false },
+        { 1203, { 0, 0 }, false, 0, true },
+        { 1204, { 68, 68 }, false, 0, false },       /* of a route that went */
+        { 1205, { 65536, 65536 }, false, 0, false }, /* loopback's */
     };
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    ESTIMATOR *of_prefix = ESTIMATOR_WITH("paper", config.prefix_len4 = 24);
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.ttl_ns = 3600 * S);
+    ESTIMATOR *of_prefix = ESTIMATOR_WITH("paper", (config.ttl_ns = 3600 * S, config.prefix_len4 = 24));
 
     for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
         for (int k = 0; k < 2; k++) {
@@ -126,8 +128,8 @@ TEST(path_mtu_is_the_smallest_of_the_open_connections)
             riptide_estimator_add(estimator, &sample);
             riptide_estimator_add(of_prefix, &sample);
         }
-        tick_at(estimator, (i + 1) * S);
-        tick_at(of_prefix, (i + 1) * S);
+        tick_at(estimator, seconds[i].at_s * S);
+        tick_at(of_prefix, seconds[i].at_s * S);
         if (find_host(estimator, "192.0.2.1").pmtu_bytes != seconds[i].expected ||
             pop_all(estimator) != seconds[i].is_news)
             fail_msg("second %zu", i);
