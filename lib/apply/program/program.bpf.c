@@ -173,20 +173,26 @@ INLINE int is_awaited(struct bpf_sock_ops *ctx)
     return 1;
 }
 
-/* The window that the connection would have without a route of ours; snd_cwnd is of a route. */
-INLINE __u32 base_cwnd_of(const struct bpf_sock_ops *ctx, const struct window *window)
+/*
+ * Whether established() gives the window, or would but for the holdout. snd_cwnd is of a route, and
+ * may be of ours. After two lost SYNs TCP starts with one segment, as it should. A pace is a part
+ * of a round trip, which must be known.
+ */
+INLINE int is_given(const struct bpf_sock_ops *ctx, const struct window *window)
 {
-    return ctx->snd_cwnd <= window->route_cwnd_max ? window->base_cwnd : ctx->snd_cwnd;
+    __u32 base_cwnd =
+        ctx->snd_cwnd <= window->route_cwnd_max ? window->base_cwnd : ctx->snd_cwnd;
+
+    return ctx->total_retrans <= 1 && (base_cwnd <= window->initcwnd || window->may_lower) &&
+           (!window->pacing_percent || round_trip_us(ctx, window));
 }
 
-/* The condition is the same for both arms: that established() gives the window. */
 INLINE void note_opened(const struct bpf_sock_ops *ctx, const struct window *window,
                         struct window_common *all, __u64 hash, int is_held_out)
 {
     __u64 *note = &all->opened[hash % OPENED_SLOTS], now_s = ktime_get_ns() >> 30;
 
-    if (ctx->total_retrans > 1 ||
-        (base_cwnd_of(ctx, window) > window->initcwnd && !window->may_lower))
+    if (!is_given(ctx, window))
         return;
     if (!*note || ((now_s - (*note >> 2)) & 0x3fffffff) > OPENED_KEPT_S)
         *note = opened_note(hash, now_s, all->phase, is_held_out ? ARM_HOLDOUT : ARM_WINDOW);
@@ -204,16 +210,11 @@ INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window,
 INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
                         struct window_counts *count)
 {
-    __u64 rtt_us = round_trip_us(ctx, window);
-    __u32 base_cwnd = base_cwnd_of(ctx, window);
-
     if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
         set_option(ctx, SOL_TCP, TCP_SAVE_SYN, NO_NOTE);
-    /* After two lost SYNs TCP starts with one segment, as it should. */
     if (ctx->total_retrans <= 1 && window->rto_min_us)
         set_option(ctx, SOL_TCP, TCP_BPF_RTO_MIN, window->rto_min_us);
-    if (ctx->total_retrans > 1 || (base_cwnd > window->initcwnd && !window->may_lower) ||
-        (window->pacing_percent && !rtt_us)) {
+    if (!is_given(ctx, window)) {
         add(&count->kept, 1);
         return;
     }
@@ -223,7 +224,7 @@ INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
     add(&count->segments, window->initcwnd);
     if (window->bucket < WINDOW_BUCKETS)
         add(&count->by_cwnd[window->bucket], 1);
-    if (window->pacing_percent && rtt_us >= PACING_RTT_MIN_US)
+    if (window->pacing_percent && round_trip_us(ctx, window) >= PACING_RTT_MIN_US)
         pace(ctx, window, count);
 }
 
