@@ -161,23 +161,6 @@ TEST(series_gives_the_same_windows_at_every_interval)
     }
 }
 
-/* Of 30 connections that fit none is of segments of the usual size. */
-TEST(small_segments_of_a_neighbour_do_not_count)
-{
-    ESTIMATOR *estimator = begun(false);
-
-    for (int i = 0; i < 40; i++) {
-        uint32_t cwnd = cwnd_of(estimator);
-        struct riptide_sample small = closed(cwnd, 114, 0);
-
-        small.mss_bytes = 88;
-        for (int k = 0; k < 30; k++)
-            add(estimator, small);
-        tick(estimator, closed(cwnd, cwnd, cwnd > 20 ? cwnd - 20 : 0));
-    }
-    assert_in_range(cwnd_of(estimator), 10, 24);
-}
-
 /* Those are evidence a minute after the last full ones. */
 TEST(largest_segment_size_fades)
 {
@@ -243,21 +226,6 @@ TEST(connections_to_a_proxy_on_this_host_do_not_count)
     }
 }
 
-/* Those of an opening that fit end first, and raise the window. */
-TEST(flights_that_lose_count_after_those_that_fit)
-{
-    ESTIMATOR *estimator = begun(true);
-
-    flights(estimator, "...");
-    for (int i = 0; i < 4; i++)
-        add(estimator, opened(24, 24, 0));
-    assert_int_equal(pass(estimator), 48);
-    for (int i = 0; i < 4; i++)
-        add(estimator, closed(24, 24, 6));
-    pass(estimator);
-    assert_true(is_paced(estimator));
-}
-
 TEST(flights_from_before_a_change_do_not_count)
 {
     ESTIMATOR *estimator = begun(false);
@@ -306,35 +274,6 @@ TEST(open_connection_counts_once_when_its_flight_is_over)
     assert_int_equal(tick(estimator, lossy), 18);
 }
 
-/* Others fill the path now and then, and a smaller window would lose as well. */
-TEST(paced_window_is_kept_while_fewer_than_a_third_lose)
-{
-    ESTIMATOR *estimator = begun(true);
-    uint32_t cwnd;
-
-    flights(estimator, "xxxx");
-    assert_true(is_paced(estimator));
-    for (int i = 0; i < 6; i++) {
-        cwnd = cwnd_of(estimator);
-        assert_true(flights(estimator, "x...") >= cwnd);
-    }
-    assert_int_equal(cwnd_of(estimator), 192); /* paced ones double */
-    for (int i = 0; i < 200; i++)
-        flights(estimator, "x.");
-    assert_int_equal(cwnd_of(estimator), START); /* and not below */
-    assert_true(is_paced(estimator));
-}
-
-TEST(cut_ends_at_the_lower_bound)
-{
-    ESTIMATOR *estimator = begun(false);
-
-    for (int i = 0; i < 20; i++)
-        flights(estimator, "xxxx");
-    assert_int_equal(cwnd_of(estimator), 10);
-    assert_true(explain(estimator).smoothed == 10);
-}
-
 TEST(paths_of_less_than_5_ms_are_not_paced)
 {
     for (uint32_t below_us = 0; below_us < 2; below_us++) {
@@ -363,28 +302,6 @@ TEST(window_that_is_no_longer_paced_begins_anew)
     set_pacing(estimator, true);
     assert_int_equal(flights(estimator, "xxxx"), 48);
     assert_true(is_paced(estimator));
-}
-
-TEST(used_connections_begin_and_others_are_left_out)
-{
-    ESTIMATOR *estimator = estimator_of_policy("careful");
-    struct riptide_sample unused = busy(500), idle = busy(500), unmeasured = busy(500);
-    struct riptide_estimate explanation;
-
-    unused.data_segs_out = 0;
-    idle.last_data_sent_ms = 401; /* twice the RTT and 200 ms are 400 */
-    unmeasured.min_rtt_us = 0;
-    add(estimator, unmeasured);
-    add(estimator, unused);
-    assert_int_equal(tick(estimator, idle), 0);
-    add(estimator, busy(60));
-    add(estimator, unmeasured);
-    add(estimator, unused);
-    assert_int_equal(tick(estimator, idle), START);
-    explanation = explain(estimator);
-    assert_int_equal(explanation.samples, 1);
-    for (int reason = 0; reason < RIPTIDE_LEFT_OUT_REASONS; reason++)
-        assert_int_equal(explanation.left_out[reason], 1);
 }
 
 TEST(idle_connections_keep_a_window_and_silence_ends_it)

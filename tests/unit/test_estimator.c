@@ -60,23 +60,24 @@ TEST(closed_connection_that_a_dump_has_shown_is_not_added)
 TEST(samples_that_are_all_left_out_are_explained)
 {
     ESTIMATOR *estimator = estimator_of_policy("careful");
-    struct riptide_sample idle = sample_of("192.0.2.1", 10), unused = idle;
+    struct riptide_sample idle = busy(10), unused = busy(10), unmeasured = busy(10);
     struct riptide_prefix dst = idle.dst;
     struct riptide_estimate why;
     uint32_t cursor = 0;
 
-    idle.data_segs_out = 5;
-    idle.last_data_sent_ms = 60000;
-    unused.closed = true;
+    idle.last_data_sent_ms = 401; /* twice the RTT and 200 ms are 400 */
+    unused.data_segs_out = 0;
+    unmeasured.min_rtt_us = 0;
     add(estimator, unused);
     add(estimator, unused);
+    add(estimator, unmeasured);
     show(estimator, idle, 1 * S);
     tick_at(estimator, 2 * S); /* a tick without a sample takes nothing back */
     why = explain(estimator);
     assert_int_equal(why.samples, 0);
     assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_UNUSED - 1], 2);
     assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 1);
-    assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1], 0);
+    assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1], 1);
     assert_int_equal(why.cwnd, 0);
     assert_true(why.smoothed == 0);
     assert_int_equal(why.cwnd_max, 100);
