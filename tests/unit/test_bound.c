@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* lib/compute/bounds: base windows, and hints by prefix with and without an end. */
-#include "careful_case.h"
+#include "estimators.h"
 #include "prefix.h"
 
 static void set_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint)

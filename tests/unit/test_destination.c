@@ -3,7 +3,7 @@
  * lib/compute/destination: which one gives way to a new one in a full table, and the most that one
  * /64 or /24 can have.
  */
-#include "careful_case.h"
+#include "estimators.h"
 #include "prefix.h"
 
 /* The destination number `i` of a set that begins with this byte, each in a /64 of its own. */

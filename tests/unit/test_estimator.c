@@ -3,7 +3,7 @@
  * lib/compute/estimator: what an estimate says, which changes are popped, the path MTU, rto_min, and
  * samples that are refused. test_properties.c has times to live and bounds.
  */
-#include "careful_case.h"
+#include "estimators.h"
 #include "prefix.h"
 
 static struct riptide_sample sample_of(const char *dst, uint32_t cwnd)

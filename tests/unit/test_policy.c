@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Policies paper and bdp, and one of the host's own, on literal samples and times. */
-#include "careful_case.h"
+#include "estimators.h"
 #include "prefix.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * lib/compute/state: an estimator as text after a restart, a reboot and on another host; lines that
  * are damaged.
  */
-#include "careful_case.h"
+#include "estimators.h"
 
 enum { ROOM = 4096 };
 

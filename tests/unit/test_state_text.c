@@ -34,7 +34,7 @@ static struct riptide_agent *agent_of(uint32_t holdout_percent)
     return agent;
 }
 
-static void add(struct riptide_agent *agent, const char *dst, uint32_t cwnd_max, uint64_t until_ns)
+static void set_hint(struct riptide_agent *agent, const char *dst, uint32_t cwnd_max, uint64_t until_ns)
 {
     const struct riptide_hint hint = { .dst = prefix(dst), .cwnd_max = cwnd_max,
                                        .off = cwnd_max == 0, .until_ns = until_ns };
@@ -73,9 +73,9 @@ TEST(pause_and_hints_with_an_end_come_back)
     load(before, "", 1, 1, NONE_SAID);
     save(before, 40, 1000, text);
     assert_string_equal(text + strlen(head), agent_line);
-    add(before, "192.0.2.0/24", 15, 100 * S);
-    add(before, "198.51.100.0/24", 60, RIPTIDE_NEVER_NS); /* the configuration's */
-    add(before, "2001:db8::/32", 0, 101 * S);
+    set_hint(before, "192.0.2.0/24", 15, 100 * S);
+    set_hint(before, "198.51.100.0/24", 60, RIPTIDE_NEVER_NS); /* the configuration's */
+    set_hint(before, "2001:db8::/32", 0, 101 * S);
     before->is_paused = true;
     save(before, 40, 1000, text);
     assert_string_equal(
@@ -104,7 +104,7 @@ TEST(hint_ends_in_time_and_with_a_clock_set_back_not_later_than_asked_for)
     AGENT *before = agent_of(0);
     char text[ROOM];
 
-    add(before, "192.0.2.0/24", 15, 100 * S);
+    set_hint(before, "192.0.2.0/24", 15, 100 * S);
     save(before, 40, 1000, text);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         AGENT *after = agent_of(0);
