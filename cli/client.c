@@ -109,27 +109,27 @@ int client_ask(const char *control, json_t *request, json_t **answerp, int *pidp
     return r;
 }
 
-int client_ask_or_say(const struct command_options *options, json_t *request, json_t **answerp)
+json_t *client_get(const struct command_options *options, json_t *request)
 {
     struct riptide_error error;
-    int pid, r = client_ask(options->control, request, answerp, &pid, &error);
+    json_t *answer;
+    int pid, r = client_ask(options->control, request, &answer, &pid, &error);
 
-    if (r == 0)
-        return EXIT_SUCCESS;
-    return command_say(options, client_is_absence(r) ? EXIT_NOT_RUNNING : EXIT_FAILURE, "%s",
-                       error.text);
+    if (r < 0)
+        command_fail(client_is_absence(r) ? EXIT_NOT_RUNNING : EXIT_FAILURE, "%s", error.text);
+    return answer;
 }
 
-int client_print(const struct command_options *options, json_t *request, client_printer *print)
+int client_print(const struct command_options *options, json_t *request,
+                 void (*print)(const json_t *answer))
 {
-    json_t *answer;
-    int status = client_ask_or_say(options, request, &answer);
+    json_t *answer = client_get(options, request);
 
-    if (status != EXIT_SUCCESS)
-        return status;
-    if (options->json)
-        return command_print_json(options, answer, EXIT_SUCCESS);
-    print(options, answer);
-    json_decref(answer);
+    if (options->json) {
+        command_print_json(answer);
+    } else {
+        print(answer);
+        json_decref(answer);
+    }
     return EXIT_SUCCESS;
 }

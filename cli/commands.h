@@ -30,19 +30,12 @@ struct command_options {
     int n_operands;
 };
 
-/* Prints a document as JSON and frees it. Returns the status; a failure if it is NULL. */
-int command_print_json(const struct command_options *options, json_t *document, int status);
+/* Prints a document as JSON and frees it. */
+void command_print_json(json_t *document);
 
-/* Reports why the command fails, in lines of 80 columns. Returns the status. */
-int command_say(const struct command_options *options, int status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Reports an error's line, or the kernel's text for its number. Returns the exit status. */
-int command_fail(const struct command_options *options, const struct riptide_error *error, int r);
-
-/* Reads an operand; if it is not a prefix, reports that and returns false. */
-bool command_parse_prefix(const struct command_options *options, const char *operand,
-                          struct riptide_prefix *prefix);
+/* Ends the program with that status, after a line of why, broken at 80 columns. */
+_Noreturn void command_fail(int status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /*
  * Sends the request, which is freed, and waits a few seconds for the answer: an object, which the
@@ -59,13 +52,12 @@ bool client_is_absence(int error);
 /* The address of --control: a name without a slash is that of an instance of riptided@.service. */
 void client_find_socket(const char *control, struct sockaddr_un *address);
 
-/* As client_ask; reports errors, and returns the exit status. */
-int client_ask_or_say(const struct command_options *options, json_t *request, json_t **answerp);
+/* The answer, as client_ask; without one the command fails. */
+json_t *client_get(const struct command_options *options, json_t *request);
 
-typedef void client_printer(const struct command_options *options, const json_t *answer);
-
-/* Likewise; prints the answer as JSON, or by that function. */
-int client_print(const struct command_options *options, json_t *request, client_printer *print);
+/* Likewise; prints the answer as JSON, or by that function. Returns the exit status. */
+int client_print(const struct command_options *options, json_t *request,
+                 void (*print)(const json_t *answer));
 
 /* How riptided is, and what to do; in state.c. */
 struct state {
@@ -99,14 +91,11 @@ int doctor_run(const struct command_options *options);
 int verify_run(const struct command_options *options);
 int verdict_run(const struct command_options *options);
 
-/* 0, or -ENOMEM. */
-typedef int observe_take(void *userdata, const struct riptide_sample *sample);
-
-/* Of connections to the prefixes of the operands. Returns the exit status, as the next one. */
-int observe_open(struct riptide_observer **observerp, const struct command_options *options);
+/* Of connections to the prefixes of the operands. */
+struct riptide_observer *observe_open(const struct command_options *options);
 
 /* Gives all samples of one dump to `take`. */
-int observe_dump(struct riptide_observer *observer, const struct command_options *options,
-                 observe_take *take, void *userdata);
+void observe_dump(struct riptide_observer *observer, void *userdata,
+                  void (*take)(void *userdata, const struct riptide_sample *sample));
 
 #endif

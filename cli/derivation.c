@@ -65,7 +65,7 @@ static void put_connections(const json_t *window)
                       (long long)json_integer_value(value), reason);
         lead = ", ";
     }
-    text_field(stdout, "connections", "%lld counted, %s ago%s", number(window, "connections"),
+    text_field("connections", "%lld counted, %s ago%s", number(window, "connections"),
                text_span(span, real(window, "age_s")), left_out);
 }
 
@@ -80,18 +80,18 @@ static void put_window(const json_t *answer, const json_t *window)
                  "lost: %lld of 16 to shrink", number(window, "fitting"), number(window, "wait"),
                  number(window, "against"));
     if (real(window, "min_rtt_ms") > 0)
-        text_field(stdout, "path", "round trip %.1f ms%s", real(window, "min_rtt_ms"), flights);
+        text_field("path", "round trip %.1f ms%s", real(window, "min_rtt_ms"), flights);
     if (real(window, "smoothed") > 0)
-        text_field(stdout, "computed", "%.1f segments, by policy %s", real(window, "smoothed"),
+        text_field("computed", "%.1f segments, by policy %s", real(window, "smoothed"),
                    text_of(answer, "policy"));
     if (number(window, "cwnd") == 0)
         return;
-    text_field(stdout, "bounds", "%lld to %lld%s%s%s", number(window, "cwnd_min"),
+    text_field("bounds", "%lld to %lld%s%s%s", number(window, "cwnd_min"),
                number(window, "cwnd_max"), hint[0] ? ", by the hint or section for " : "", hint,
                number(window, "base_cwnd") ? "; not below the route of main" : "");
     if (json_is_number(get(window, "expires_s")))
         snprintf(end, sizeof(end), ", for %s more", text_span(span, real(window, "expires_s")));
-    text_field(stdout, "window", "%lld segments%s", number(window, "cwnd"), end);
+    text_field("window", "%lld segments%s", number(window, "cwnd"), end);
 }
 
 /* What one of the two has. */
@@ -107,9 +107,9 @@ static void put_backend(const char *name, const json_t *backend)
     if (held_out > 0)
         snprintf(holdout, sizeof(holdout), ", %g %% of connections held out", held_out);
     if (is_applied(backend))
-        text_field(stdout, name, "%lld segments%s%s", number(backend, "initcwnd"), pacing, holdout);
+        text_field(name, "%lld segments%s%s", number(backend, "initcwnd"), pacing, holdout);
     else if (json_is_object(backend))
-        text_field(stdout, name, "%s%s%s", text_of(backend, "state"), *reason ? ": " : "", reason);
+        text_field(name, "%s%s%s", text_of(backend, "state"), *reason ? ": " : "", reason);
 }
 
 static void put_kernel(const struct kernel_route *route)
@@ -121,7 +121,7 @@ static void put_kernel(const struct kernel_route *route)
     riptide_prefix_format(&route->match, match);
     if (route->initcwnd)
         snprintf(initcwnd, sizeof(initcwnd), "initcwnd %u", route->initcwnd);
-    text_field(stdout, "kernel", "takes %s of table %u dev %s, %s", match, route->table,
+    text_field("kernel", "takes %s of table %u dev %s, %s", match, route->table,
                log_device_name(route->ifindex, dev), initcwnd);
 }
 
@@ -142,7 +142,7 @@ static void put_changes(const json_t *changes)
                       is_applied(change) ? window : text_of(change, "state"));
     }
     if (n > 0)
-        text_field(stdout, "changes", "%s", text);
+        text_field("changes", "%s", text);
 }
 
 int derivation_print(const struct command_options *options, const struct riptide_prefix *dst,
@@ -152,8 +152,10 @@ int derivation_print(const struct command_options *options, const struct riptide
     struct kernel_route route;
     struct start start;
 
-    if (options->json)
-        return command_print_json(options, answer, EXIT_SUCCESS);
+    if (options->json) {
+        command_print_json(answer);
+        return EXIT_SUCCESS;
+    }
     riptide_prefix_format(dst, text);
     kernel_find_route(dst, &route);
     derivation_find_start(&start, answer, &route);
@@ -163,9 +165,9 @@ int derivation_print(const struct command_options *options, const struct riptide
     else
         printf("%s: no connection can start\n", text);
     if (start.why[0])
-        text_field(stdout, "why", "%s", start.why);
+        text_field("why", "%s", start.why);
     if (strcmp(text, text_of(answer, "destination")) != 0)
-        text_field(stdout, "part of", "%s", text_of(answer, "destination"));
+        text_field("part of", "%s", text_of(answer, "destination"));
     if (json_is_object(get(answer, "window")))
         put_window(answer, get(answer, "window"));
     put_backend("program", get(answer, "program"));
@@ -173,7 +175,7 @@ int derivation_print(const struct command_options *options, const struct riptide
     put_kernel(&route);
     put_changes(get(answer, "changes"));
     if (*start.remedy)
-        text_field(stdout, "do", "%s", start.remedy);
+        text_field("do", "%s", start.remedy);
     json_decref(answer);
     return EXIT_SUCCESS;
 }

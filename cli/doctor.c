@@ -211,7 +211,6 @@ int doctor_run(const struct command_options *options)
     struct host host = { .control = options->control };
     unsigned int n_passed = 0, n_problems = 0;
     json_t *findings = json_array();
-    int status;
 
     host.keeps_idle_windows = kernel_read_sysctl("tcp_slow_start_after_idle", 0) == 0;
     state_read(&host.state, options->control);
@@ -226,18 +225,18 @@ int doctor_run(const struct command_options *options)
                                                   host.remedy));
         if (options->json || (host.kind == passed && !options->verbose))
             continue;
-        text_field(stdout, host.kind, "%s%s%s", checks[i].name, host.what[0] ? ": " : "",
+        text_field(host.kind, "%s%s%s", checks[i].name, host.what[0] ? ": " : "",
                    host.what);
         if (host.remedy[0])
-            text_field(stdout, "  do", "%s", host.remedy);
+            text_field("  do", "%s", host.remedy);
     }
     json_decref(host.state.status);
-    status = n_problems > 0 ? EXIT_TROUBLE : EXIT_SUCCESS;
     if (options->json)
-        return command_print_json(options, json_pack("{s:o}", "findings", findings), status);
+        command_print_json(json_pack("{s:O}", "findings", findings));
+    else
+        printf("%u problem%s, %zu advice, %u checks passed%s\n", n_problems,
+               n_problems == 1 ? "" : "s", N_CHECKS - n_problems - n_passed, n_passed,
+               options->verbose ? "" : " (riptide doctor -v lists them)");
     json_decref(findings);
-    printf("%u problem%s, %zu advice, %u checks passed%s\n", n_problems,
-           n_problems == 1 ? "" : "s", N_CHECKS - n_problems - n_passed, n_passed,
-           options->verbose ? "" : " (riptide doctor -v lists them)");
-    return status;
+    return n_problems > 0 ? EXIT_TROUBLE : EXIT_SUCCESS;
 }

@@ -36,10 +36,8 @@ int flush_run(const struct command_options *options)
     struct riptide_error error;
     int holder, r = riptide_applier_flush(NULL, &error);
 
-    if (r == -EPERM)
-        return command_say(options, EXIT_FAILURE, "%s", NEEDS_NET_ADMIN);
     if (r < 0)
-        return command_fail(options, &error, r);
+        command_fail(EXIT_FAILURE, "%s", r == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, r));
     puts(error.text);
     /* First removes all, without waiting for one that hangs; a paused one restores nothing. */
     if (!kernel_find_holder(&holder))
@@ -49,12 +47,10 @@ int flush_run(const struct command_options *options)
              "  what it restored before that is counted again");
         return EXIT_SUCCESS;
     }
-    command_say(options, EXIT_FAILURE, "process %d%s manages this network namespace, and may "
-                "restore all of them", holder, holder ? "" : " (this user cannot see it)");
-    text_field(stderr, "why", "%s", error.text);
+    text_field("but", "process %d%s manages this network namespace, and may restore all of them: "
+               "%s", holder, holder ? "" : " (this user cannot see it)", error.text);
     if (holder)
         snprintf(end, sizeof(end), "kill -KILL %d", holder);
-    text_field(stderr, "do", "%s, as its program gives windows until it ends; then riptide flush",
-               end);
+    text_field("do", "%s, as its program gives windows until it ends; then riptide flush", end);
     return EXIT_FAILURE;
 }

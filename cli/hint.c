@@ -10,14 +10,13 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-static void print_list(const struct command_options *options, const json_t *answer)
+static void print_list(const json_t *answer)
 {
     char window[64], span[TEXT_SPAN_BYTES];
     long long least, most;
     const json_t *hint;
     size_t i;
 
-    (void)options;
     json_array_foreach(get(answer, "hints"), i, hint)
     {
         least = number(hint, "cwnd_min");
@@ -40,13 +39,13 @@ static void print_list(const struct command_options *options, const json_t *answ
         puts("no hint is in force");
 }
 
-static void print_added(const struct command_options *options, const json_t *answer)
+static void print_added(const json_t *answer)
 {
-    char window[32] = "no window", span[TEXT_SPAN_BYTES];
     const char *reason = text_of(answer, "reason");
+    char window[32] = "no window", span[TEXT_SPAN_BYTES];
 
-    if (!options->is_off)
-        snprintf(window, sizeof(window), "at most %u", options->cwnd_max);
+    if (!json_is_true(get(answer, "off")))
+        snprintf(window, sizeof(window), "at most %lld", number(answer, "cwnd_max"));
     printf("%s: %s for %s, from the next round on\n", text_of(answer, "dst"), window,
            text_span(span, real(answer, "for_ms") / 1e3));
     printf("  destinations known within: %lld; a restart %s it%s%s\n",
@@ -54,9 +53,8 @@ static void print_added(const struct command_options *options, const json_t *ans
            *reason ? ": " : "", reason);
 }
 
-static void print_removed(const struct command_options *options, const json_t *answer)
+static void print_removed(const json_t *answer)
 {
-    (void)options;
     printf("%s: the hint is removed, from the next round on\n", text_of(answer, "removed"));
 }
 
@@ -65,17 +63,14 @@ int hint_run(const struct command_options *options)
     const bool has_limits = options->cwnd_max > 0 || options->is_off;
     const bool has_time = options->for_ns != RIPTIDE_NEVER_NS;
     const char *dst = options->operands[0];
-    struct riptide_prefix prefix;
 
     if (options->n_operands == 0 && !options->removes && !has_limits)
         return client_print(options, json_pack("{s:s}", "request", "hints"), print_list);
     if (options->n_operands != 1)
-        return command_say(options, EXIT_USAGE, "one PREFIX is needed");
-    if (!command_parse_prefix(options, dst, &prefix))
-        return EXIT_USAGE;
+        command_fail(EXIT_USAGE, "one PREFIX is needed");
     if (options->removes == has_limits)
-        return command_say(options, EXIT_USAGE,
-                           "--max N, above 0, or --off is needed; or --remove without them");
+        command_fail(EXIT_USAGE,
+                     "--max N, above 0, or --off is needed; or --remove without them");
     if (options->removes)
         return client_print(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", dst),
                             print_removed);

@@ -190,8 +190,9 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
     snprintf(most, sizeof(most), "at most %" PRIu32, hint.cwnd_max);
     log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows %s", dst,
              (double)request->for_ms / 1e3, hint.off ? "off" : most);
-    return json_pack("{s:s, s:I, s:I, s:b, s:o}", "dst", dst, "for_ms", request->for_ms,
-                     "destinations", (json_int_t)n, "is_kept", is_kept(daemon), "reason",
+    return json_pack("{s:s, s:b, s:o, s:I, s:I, s:b, s:o}", "dst", dst, "off", hint.off, "cwnd_max",
+                     figure_or_null(hint.cwnd_max), "for_ms", request->for_ms, "destinations",
+                     (json_int_t)n, "is_kept", is_kept(daemon), "reason",
                      text_or_null(daemon->state_failure));
 }
 

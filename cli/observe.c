@@ -2,7 +2,6 @@
 /* riptide observe: a dump of the open connections, summed up for each peer. */
 #include "commands.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -58,7 +57,7 @@ static void merge(struct sums *sums)
 }
 
 /* Merges first where there is no room: memory grows with destinations, not with connections. */
-static int add(void *userdata, const struct riptide_sample *sample)
+static void add(void *userdata, const struct riptide_sample *sample)
 {
     struct sums *sums = userdata;
     struct sum *rows;
@@ -68,7 +67,7 @@ static int add(void *userdata, const struct riptide_sample *sample)
         sums->capacity = 2 * sums->n + 1024;
         rows = reallocarray(sums->rows, sums->capacity, sizeof(*rows));
         if (!rows)
-            return -ENOMEM;
+            command_fail(EXIT_FAILURE, "no memory for %zu connections", sums->capacity);
         sums->rows = rows;
     }
     sums->rows[sums->n++] = (struct sum){
@@ -80,7 +79,6 @@ static int add(void *userdata, const struct riptide_sample *sample)
         .acked_bytes = sample->acked_bytes,
         .retrans_segs = sample->retrans_segs,
     };
-    return 0;
 }
 
 /* Those that were sent most first. */
@@ -141,35 +139,32 @@ static void print_table(const struct sums *sums, uint32_t top)
     printf("%zu destinations, %" PRIu64 " connections open now\n", sums->n, n_connections);
 }
 
-int observe_open(struct riptide_observer **observerp, const struct command_options *options)
+struct riptide_observer *observe_open(const struct command_options *options)
 {
-    const size_t n = (size_t)options->n_operands;
-    struct riptide_prefix *learn = calloc(n + 1, sizeof(*learn));
+    struct riptide_observer *observer = NULL;
     struct riptide_observer_config config;
     struct riptide_error error;
-    int status = EXIT_SUCCESS, r;
+    struct prefix_list learn = { .n = 0 };
+    int r;
 
+    for (int i = 0; i < options->n_operands; i++) {
+        if (value_prefixes.parse(&learn, options->operands[i]) < 0)
+            command_fail(EXIT_USAGE, "%s: %s", options->operands[i], value_prefixes.expected);
+    }
     riptide_observer_config_init(&config, sizeof(config));
-    config.scope.learn = learn;
-    config.scope.n_learn = n;
-    for (size_t i = 0; learn && i < n && status == EXIT_SUCCESS; i++) {
-        if (!command_parse_prefix(options, options->operands[i], &learn[i]))
-            status = EXIT_USAGE;
-    }
-    if (status == EXIT_SUCCESS) {
-        r = learn ? riptide_observer_new(observerp, &config, &error) : -ENOMEM;
-        if (r < 0)
-            status = command_fail(options, &error, r);
-    }
-    free(learn);
-    return status;
+    config.scope.learn = learn.items;
+    config.scope.n_learn = learn.n;
+    r = riptide_observer_new(&observer, &config, &error);
+    if (r < 0)
+        command_fail(EXIT_FAILURE, "%s", log_error_text(&error, r));
+    free(learn.items);
+    return observer;
 }
 
-int observe_dump(struct riptide_observer *observer, const struct command_options *options,
-                 observe_take *take, void *userdata)
+void observe_dump(struct riptide_observer *observer, void *userdata,
+                  void (*take)(void *userdata, const struct riptide_sample *sample))
 {
     struct pollfd fd = { .fd = riptide_observer_get_fd(observer), .events = POLLIN };
-    const struct riptide_error none = { .text = "" };
     const struct riptide_sample *sample;
     int r = riptide_observer_start(observer);
 
@@ -177,37 +172,35 @@ int observe_dump(struct riptide_observer *observer, const struct command_options
         poll(&fd, 1, -1);
         r = riptide_observer_dispatch(observer);
         while (r >= 0 && (r = riptide_observer_pop(observer, &sample)) == 0)
-            r = take(userdata, sample);
+            take(userdata, sample);
     }
-    return r < 0 ? command_fail(options, &none, r) : EXIT_SUCCESS;
+    if (r < 0)
+        command_fail(EXIT_FAILURE, "%s", strerror(-r));
 }
 
 int observe_run(const struct command_options *options)
 {
-    struct riptide_observer *observer = NULL;
+    struct riptide_observer *observer = observe_open(options);
     struct sums sums = { .rows = NULL };
-    int status = observe_open(&observer, options);
-    bool goes_on = status == EXIT_SUCCESS;
+    bool goes_on = true;
 
     while (goes_on) {
         sums.n = 0;
-        status = observe_dump(observer, options, add, &sums);
-        if (status != EXIT_SUCCESS)
-            break;
+        observe_dump(observer, &sums, add);
         merge(&sums);
         if (sums.n > 0)
             qsort(sums.rows, sums.n, sizeof(*sums.rows), compare);
         if (options->watch && !options->json && isatty(STDOUT_FILENO))
             fputs("\033[H\033[2J", stdout);
         if (options->json)
-            status = command_print_json(options, to_json(&sums), EXIT_SUCCESS);
+            command_print_json(to_json(&sums));
         else
             print_table(&sums, options->top);
-        goes_on = fflush(stdout) == 0 && options->watch && status == EXIT_SUCCESS;
+        goes_on = fflush(stdout) == 0 && options->watch;
         if (goes_on)
             sleep(1);
     }
     free(sums.rows);
     riptide_observer_free(observer);
-    return status;
+    return EXIT_SUCCESS;
 }

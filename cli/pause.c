@@ -4,12 +4,11 @@
 
 #include <stdlib.h>
 
-static void print_pause(const struct command_options *options, const json_t *answer)
+static void print_pause(const json_t *answer)
 {
     const char *reason = text_of(answer, "reason");
     char span[TEXT_SPAN_BYTES];
 
-    (void)options;
     if (json_is_true(get(answer, "paused")))
         printf("paused: no window is given until `riptide resume`%s%s%s\n",
                json_is_true(get(answer, "is_kept")) ? ", also after a restart" : " or a restart",
@@ -25,9 +24,8 @@ int pause_run(const struct command_options *options)
     return client_print(options, json_pack("{s:s}", "request", options->command), print_pause);
 }
 
-static void print_metrics(const struct command_options *options, const json_t *answer)
+static void print_metrics(const json_t *answer)
 {
-    (void)options;
     fputs(text_of(answer, "metrics"), stdout);
 }
 

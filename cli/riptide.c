@@ -110,46 +110,32 @@ static void print_help(void)
            "is not running, 4 what was asked about is not as it should be (riptide(8)).\n");
 }
 
-int command_print_json(const struct command_options *options, json_t *document, int status)
+void command_print_json(json_t *document)
 {
     /* In one piece: jansson would write each token. log_finish detects a failure. */
     char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
 
     json_decref(document);
     if (!text)
-        return command_say(options, EXIT_FAILURE, "%s", strerror(ENOMEM));
+        command_fail(EXIT_FAILURE, "%s", strerror(ENOMEM));
     puts(text);
     free(text);
-    return status;
 }
 
-int command_say(const struct command_options *options, int status, const char *format, ...)
+/* The command that runs, for errors. */
+static const char *command_name;
+
+void command_fail(int status, const char *format, ...)
 {
-    const size_t indent = strlen("riptide: : ") + strlen(options->command);
     char text[TEXT_BYTES];
     va_list args;
 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    fprintf(stderr, "riptide: %s: ", options->command);
-    text_wrap(stderr, (unsigned int)indent, text);
-    return status;
-}
-
-int command_fail(const struct command_options *options, const struct riptide_error *error, int r)
-{
-    return command_say(options, r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE, "%s",
-                       log_error_text(error, r));
-}
-
-bool command_parse_prefix(const struct command_options *options, const char *operand,
-                          struct riptide_prefix *prefix)
-{
-    if (riptide_prefix_parse(prefix, operand) == 0)
-        return true;
-    command_say(options, EXIT_USAGE, "%s: %s", operand, value_prefixes.expected);
-    return false;
+    fprintf(stderr, "riptide: %s: ", command_name);
+    text_wrap(stderr, (unsigned int)(strlen("riptide: : ") + strlen(command_name)), text);
+    exit(log_finish(status));
 }
 
 /* `argc` words, of which the first that is no option names the command if `is_named`. */
@@ -164,18 +150,19 @@ static int run_command(const struct command *command, bool is_named, int argc, c
     struct riptide_error error;
     int n;
 
+    command_name = command->name;
     get_rows(command, rows);
     n = options_parse(rows, &options, argc, argv, &error);
     if (n < 0)
-        return command_say(&options, EXIT_USAGE, "%s", error.text);
+        command_fail(EXIT_USAGE, "%s", error.text);
     if (options.help) {
         print_command_help(command);
         return EXIT_SUCCESS;
     }
     options.n_operands = n - is_named;
     if (options.n_operands > 0 && !command->operands)
-        return command_say(&options, EXIT_USAGE, "%s: unexpected operand; only options are allowed",
-                           options.operands[0]);
+        command_fail(EXIT_USAGE, "%s: unexpected operand; only options are allowed",
+                     options.operands[0]);
     return command->run(&options);
 }
 

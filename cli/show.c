@@ -24,28 +24,25 @@ static json_int_t count_saved(json_int_t window)
     return n;
 }
 
-/* The list comes in pages. Returns the exit status. */
-static int read_list(json_t **listp, const struct command_options *options, const char *within)
+/* The list comes in pages. */
+static json_t *read_list(const struct command_options *options, const char *within)
 {
+    json_t *list = NULL, *page;
     long long from = 0;
-    json_t *page;
-    int status;
 
     do {
-        status = client_ask_or_say(options,
-                                   json_pack("{s:s, s:s*, s:I}", "request", "show", "prefix",
-                                             within, "from", (json_int_t)from),
-                                   &page);
+        page = client_get(options, json_pack("{s:s, s:s*, s:I}", "request", "show", "prefix",
+                                             within, "from", (json_int_t)from));
         from = number(page, "next");
-        if (*listp) {
-            json_array_extend(json_object_get(*listp, "routes"), json_object_get(page, "routes"));
+        if (list) {
+            json_array_extend(json_object_get(list, "routes"), json_object_get(page, "routes"));
             json_decref(page);
         } else {
-            *listp = page;
+            list = page;
         }
     } while (from > 0);
-    json_object_del(*listp, "next");
-    return status;
+    json_object_del(list, "next");
+    return list;
 }
 
 /* Those first whose connections save most round trips, then by address. */
@@ -68,20 +65,20 @@ static void print_row(const struct row *row)
     printf(" %5lld %5lld %s\n", (long long)row->connections, (long long)row->saved,
            row->by ? row->by : "-");
     if (row->reason)
-        text_field(stdout, "", "%s", row->reason);
+        text_field("", "%s", row->reason);
 }
 
-static int print_list(const json_t *list, const struct command_options *options)
+static void print_list(const json_t *list, uint32_t top)
 {
     const json_t *routes = get(list, "routes");
     const size_t n = json_array_size(routes);
-    const size_t n_shown = options->top > 0 && options->top < n ? options->top : n;
+    const size_t n_shown = top > 0 && top < n ? top : n;
     struct row *rows = calloc(n + 1, sizeof(*rows));
     size_t n_with_window = 0, i;
     json_t *line, *by, *reason;
 
     if (!rows)
-        return command_say(options, EXIT_FAILURE, "no memory");
+        command_fail(EXIT_FAILURE, "no memory for %zu destinations", n);
     json_array_foreach(routes, i, line)
     {
         by = reason = NULL;
@@ -94,7 +91,7 @@ static int print_list(const json_t *list, const struct command_options *options)
     }
     qsort(rows, n, sizeof(*rows), compare);
     if (text_of(list, "off")[0])
-        text_field(stdout, "off", "%s", text_of(list, "off"));
+        text_field("off", "%s", text_of(list, "off"));
     printf("%-39s WINDOW RTT/ms CONNS SAVED BY\n", "DESTINATION");
     for (i = 0; i < n_shown; i++)
         print_row(&rows[i]);
@@ -102,35 +99,32 @@ static int print_list(const json_t *list, const struct command_options *options)
         printf("... %zu more (--top 0), sorted by SAVED\n", n - n_shown);
     printf("%zu with a window; %zu without\n", n_with_window, n - n_with_window);
     free(rows);
-    return EXIT_SUCCESS;
 }
 
 int show_run(const struct command_options *options)
 {
     const char *operand = options->n_operands > 0 ? options->operands[0] : NULL;
     struct riptide_prefix within, destination;
-    json_t *answer = NULL, *list = NULL;
-    int status = EXIT_SUCCESS;
+    json_t *answer;
 
     if (options->n_operands > 1)
-        return command_say(options, EXIT_USAGE, "%s: one at a time", options->operands[1]);
+        command_fail(EXIT_USAGE, "%s: one at a time", options->operands[1]);
+    if (operand && riptide_prefix_parse(&within, operand) != 0)
+        command_fail(EXIT_USAGE, "%s: %s", operand, value_prefixes.expected);
     if (operand) {
-        if (!command_parse_prefix(options, operand, &within))
-            return EXIT_USAGE;
-        status = client_ask_or_say(
-            options, json_pack("{s:s, s:s}", "request", "explain", "dst", operand), &answer);
+        answer = client_get(options, json_pack("{s:s, s:s}", "request", "explain", "dst", operand));
         /* Whether the operand is in one destination, or is one. */
         if (riptide_prefix_parse(&destination, text_of(answer, "destination")) == 0 &&
             destination.len <= within.len)
             return derivation_print(options, &within, answer);
         json_decref(answer);
     }
-    if (status == EXIT_SUCCESS)
-        status = read_list(&list, options, operand);
-    if (status == EXIT_SUCCESS && options->json)
-        return command_print_json(options, list, EXIT_SUCCESS);
-    if (status == EXIT_SUCCESS)
-        status = print_list(list, options);
-    json_decref(list);
-    return status;
+    answer = read_list(options, operand);
+    if (options->json) {
+        command_print_json(answer);
+    } else {
+        print_list(answer, options->top);
+        json_decref(answer);
+    }
+    return EXIT_SUCCESS;
 }

@@ -43,7 +43,7 @@ static void put_warning(const json_t *status)
     char then[TEXT_TIME_BYTES];
 
     if (number(status, "warned") > time(NULL) - 3600 && (!*reason || !strstr(warning, reason)))
-        text_field(stdout, "warning", "%s: %s",
+        text_field("warning", "%s: %s",
                    text_time(then, number(status, "warned"), "%H:%M:%S %z"), warning);
 }
 
@@ -57,13 +57,13 @@ static void put_effect(const json_t *effect)
     snprintf(phase, sizeof(phase), "%g %% held out %s", real(effect, "holdout_percent"),
              verdict_phase(effect));
     if (json_is_object(time))
-        text_field(stdout, "effect",
+        text_field("effect",
                    "time %+.1f %% (%+.1f to %+.1f), retransmitted %+.1f points (%+.1f to %+.1f); "
                    "%s", 100 * real(time, "change"), 100 * real(time, "low"),
                    100 * real(time, "high"), 100 * real(retransmitted, "change"),
                    100 * real(retransmitted, "low"), 100 * real(retransmitted, "high"), phase);
     else
-        text_field(stdout, "effect", "%s; %s", text_of(effect, "reason"), phase);
+        text_field("effect", "%s; %s", text_of(effect, "reason"), phase);
 }
 
 static void put_figures(const json_t *status)
@@ -74,35 +74,34 @@ static void put_figures(const json_t *status)
 
     /* Those by routes alone are known when they close. */
     if (number(minute, "opened") > 0)
-        text_field(stdout, "last minute",
+        text_field("last minute",
                    "%lld %s: %lld with a window, %lld held out, %lld without one",
                    number(minute, "opened"), is_by_routes(status) ? "closed" : "opened",
                    number(minute, "given"), number(minute, "held_out"),
                    number(minute, "without"));
     put_effect(get(apply, "effect"));
-    text_field(stdout, "destinations",
+    text_field("destinations",
                "%lld with a window, at most %lld; without a route: %lld",
                number(status, "destinations"), number(status, "max_destinations"),
                number(status, "left_alone"));
     if (number(status, "hints") > 0)
-        text_field(stdout, "hints", "%lld in force, sections [prefix] included: riptide hint",
+        text_field("hints", "%lld in force, sections [prefix] included: riptide hint",
                    number(status, "hints"));
     if (!strcmp(text_of(apply, "asked"), "auto") && is_by_routes(status))
-        text_field(stdout, "apply", "auto chose routes: %s", text_of(apply, "why"));
+        text_field("apply", "auto chose routes: %s", text_of(apply, "why"));
     if (json_is_object(round))
-        text_field(stdout, "daemon", "process %lld, running for %s, last round %s ago",
+        text_field("daemon", "process %lld, running for %s, last round %s ago",
                    number(status, "pid"), text_span(span, real(status, "uptime_s")),
                    text_span(ago, real(round, "ago_s")));
 }
 
 /* A line for each hour that is known, in local time. */
-static void print_hours(const struct command_options *options, const json_t *answer)
+static void print_hours(const json_t *answer)
 {
     const json_t *hour, *effect;
     char begin[TEXT_TIME_BYTES];
     size_t i;
 
-    (void)options;
     printf("HOUR %s   WINDOW HELD OUT  WITHOUT RETRANSMITTED   TIME WITH WINDOWS\n",
            text_time(begin, time(NULL), "(%z)"));
     json_array_foreach(get(answer, "hours"), i, hour)
@@ -130,11 +129,11 @@ static void print_state(const struct state *state)
     else
         put_working(state->status);
     if (state->why[0])
-        text_field(stdout, "why", "%s", state->why);
+        text_field("why", "%s", state->why);
     if (suspended_s > 0)
-        text_field(stdout, "again", "in %s", text_span(span, suspended_s));
+        text_field("again", "in %s", text_span(span, suspended_s));
     if (state->remedy[0])
-        text_field(stdout, "do", "%s", state->remedy);
+        text_field("do", "%s", state->remedy);
     if (!state->status)
         return;
     put_warning(state->status);
@@ -162,9 +161,11 @@ int status_run(const struct command_options *options)
                                  state.error == -ETIMEDOUT ? "hangs" : "not running", "reason",
                                  state.why, "pid", figure_or_null((uint64_t)state.pid),
                                  "rules_left", (int)state.n_rules);
-    if (options->json)
-        return command_print_json(options, state.status, exit_status(&state));
-    print_state(&state);
-    json_decref(state.status);
+    if (options->json) {
+        command_print_json(state.status);
+    } else {
+        print_state(&state);
+        json_decref(state.status);
+    }
     return exit_status(&state);
 }

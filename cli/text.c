@@ -43,7 +43,7 @@ void text_limit_fields(unsigned int n_lines)
     lines_left = n_lines;
 }
 
-void text_field(FILE *out, const char *name, const char *format, ...)
+void text_field(const char *name, const char *format, ...)
 {
     char bytes[TEXT_BYTES];
     unsigned int n_lines;
@@ -56,8 +56,8 @@ void text_field(FILE *out, const char *name, const char *format, ...)
     if (n_lines > lines_left)
         return;
     lines_left -= n_lines;
-    fprintf(out, "  %-*s", INDENT - 2, name);
-    text_wrap(out, INDENT, bytes);
+    printf("  %-*s", INDENT - 2, name);
+    text_wrap(stdout, INDENT, bytes);
 }
 
 const char *text_span(char text[TEXT_SPAN_BYTES], double s)

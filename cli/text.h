@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines for people, of at most 80 columns, to a stream of the caller. */
+/* Lines for people, of at most 80 columns. */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
 
@@ -9,11 +9,10 @@
 enum { TEXT_COLUMNS = 80, TEXT_BYTES = 512 };
 
 /*
- * A line "  NAME         text", which continues below its text where it does not fit, between
- * words. Longer text than TEXT_BYTES is cut.
+ * On standard output a line "  NAME         text", which continues below its text where it does not
+ * fit, between words. Longer text than TEXT_BYTES is cut.
  */
-void text_field(FILE *out, const char *name, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void text_field(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* From now on fields that do not fit into so many lines are left out. */
 void text_limit_fields(unsigned int n_lines);

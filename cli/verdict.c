@@ -30,7 +30,7 @@ static void put_word(const json_t *answer)
     else
         puts("Not known.");
     if (text_of(answer, "reason")[0])
-        text_field(stdout, "why", "%s", text_of(answer, "reason"));
+        text_field("why", "%s", text_of(answer, "reason"));
 }
 
 /* The change with its interval: "-25.0 %  (-30.3 to -19.3)". */
@@ -63,44 +63,41 @@ static void put_rest(const json_t *answer)
     char span[TEXT_SPAN_BYTES];
 
     if (json_is_object(time))
-        text_field(stdout, "precision", "a change of time by %.1f %% would have been shown by now",
+        text_field("precision", "a change of time by %.1f %% would have been shown by now",
                    100 * ((1 + real(time, "high")) / (1 + real(time, "change")) - 1));
     if (text_of(answer, "best")[0]) {
-        text_field(stdout, "best", "%s", text_of(answer, "best"));
-        text_field(stdout, "worst", "%s", text_of(answer, "worst"));
+        text_field("best", "%s", text_of(answer, "best"));
+        text_field("worst", "%s", text_of(answer, "worst"));
     }
     if (text_of(answer, "left_out")[0])
-        text_field(stdout, "left out", "%s", text_of(answer, "left_out"));
+        text_field("left out", "%s", text_of(answer, "left_out"));
     if (real(answer, "holdout_percent") > 0)
-        text_field(stdout, "held out", "%g %% of connections, %s%s",
+        text_field("held out", "%g %% of connections, %s%s",
                    real(answer, "holdout_percent"), verdict_phase(answer),
                    json_is_true(get(answer, "is_settled")) ? "; a pause begins a new one" : "");
     if (json_is_object(halves))
-        text_field(stdout, "check",
+        text_field("check",
                    "one half of those held out took %+.1f %% (%+.1f to %+.1f) of the other's time: "
                    "an interval without 0 says that the comparison is wrong",
                    100 * real(halves, "change"), 100 * real(halves, "low"),
                    100 * real(halves, "high"));
     if (real(answer, "suspended_s") > 0)
-        text_field(stdout, "suspended", "windows are given again in %s",
+        text_field("suspended", "windows are given again in %s",
                    text_span(span, real(answer, "suspended_s")));
 }
 
 int verdict_run(const struct command_options *options)
 {
-    json_t *answer;
-    int status = client_ask_or_say(options, json_pack("{s:s}", "request", "verdict"), &answer);
-    bool is_harm;
+    json_t *answer = client_get(options, json_pack("{s:s}", "request", "verdict"));
+    const bool is_harm = strcmp(text_of(answer, "verdict"), "harms") == 0;
 
-    if (status != EXIT_SUCCESS)
-        return status;
-    is_harm = strcmp(text_of(answer, "verdict"), "harms") == 0;
-    status = is_harm ? EXIT_TROUBLE : EXIT_SUCCESS;
-    if (options->json)
-        return command_print_json(options, answer, status);
-    put_word(answer);
-    put_table(answer);
-    put_rest(answer);
-    json_decref(answer);
-    return status;
+    if (options->json) {
+        command_print_json(answer);
+    } else {
+        put_word(answer);
+        put_table(answer);
+        put_rest(answer);
+        json_decref(answer);
+    }
+    return is_harm ? EXIT_TROUBLE : EXIT_SUCCESS;
 }

@@ -52,16 +52,16 @@ static int connect_once(const struct riptide_prefix *peer, uint16_t port, struct
 static void put_reason(const struct tcp_info *info, const struct start *start, const char *cgroup)
 {
     if (info->tcpi_total_retrans > 1)
-        text_field(stdout, "why", "SYNs were lost (%u retransmitted): the kernel starts with one "
+        text_field("why", "SYNs were lost (%u retransmitted): the kernel starts with one "
                    "segment then", info->tcpi_total_retrans);
     else if (start->is_ours)
-        text_field(stdout, "why", "riptided gives %lld: this command may be outside of the cgroup "
+        text_field("why", "riptided gives %lld: this command may be outside of the cgroup "
                    "%s, or the congestion control or a program of others has set the window",
                    start->window, cgroup);
     else
-        text_field(stdout, "why", "%s", start->why);
+        text_field("why", "%s", start->why);
     if (*start->remedy)
-        text_field(stdout, "do", "%s", start->remedy);
+        text_field("do", "%s", start->remedy);
 }
 
 /*
@@ -83,8 +83,8 @@ static int verify(const struct command_options *options, const struct riptide_pr
     for (int i = 0; i < MOST_TRIES; i++) {
         r = connect_once(peer, port, &info);
         if (r < 0)
-            return command_say(options, EXIT_FAILURE, "%s port %u: %s", address, port,
-                               r == -ETIMEDOUT ? "no answer within 5 s" : strerror(-r));
+            command_fail(EXIT_FAILURE, "%s port %u: %s", address, port,
+                         r == -ETIMEDOUT ? "no answer within 5 s" : strerror(-r));
         json_decref(answer);
         client_ask(options->control, json_pack("{s:s, s:s}", "request", "explain", "dst", address),
                    &answer, &pid, &error);
@@ -97,7 +97,7 @@ static int verify(const struct command_options *options, const struct riptide_pr
     printf("%s: %s port %u starts with %u segments\n", has_ours ? "applied" : "other", address,
            port, info.tcpi_snd_cwnd);
     if (!answer)
-        text_field(stdout, "daemon", "%s: nobody maintains windows", error.text);
+        text_field("daemon", "%s: nobody maintains windows", error.text);
     if (!has_ours)
         put_reason(&info, &start, text_of(get(answer, "program"), "cgroup"));
     json_decref(answer);
@@ -110,23 +110,22 @@ struct watch {
 };
 
 /* Prints a connection as it is first seen. */
-static int take(void *userdata, const struct riptide_sample *sample)
+static void take(void *userdata, const struct riptide_sample *sample)
 {
     struct watch *watch = userdata;
     char peer[RIPTIDE_PREFIX_TEXT_BYTES];
 
     if (sample->acked_bytes > 0 || watch->n == MAX_CONNECTIONS)
-        return 0;
+        return;
     for (size_t i = 0; i < watch->n; i++) {
         if (watch->cookies[i] == sample->cookie)
-            return 0;
+            return;
     }
     watch->cookies[watch->n++] = sample->cookie;
     riptide_prefix_format(&sample->dst, peer);
     if (watch->n == 1)
         printf("%-39s  PORT BEGAN\n", "PEER");
     printf("%-39s %5u %5" PRIu32 "\n", peer, sample->local_port, sample->cwnd);
-    return 0;
 }
 
 /*
@@ -140,21 +139,18 @@ static int watch_accepted(const struct command_options *options)
     const bool has_time = options->for_ns != RIPTIDE_NEVER_NS;
     const uint64_t end_ns = clock_read_ns(CLOCK_BOOTTIME) +
                             (has_time ? options->for_ns : DEFAULT_S * NS_PER_S);
-    struct riptide_observer *observer = NULL;
+    struct riptide_observer *observer = observe_open(options);
     struct watch watch = { .n = 0 };
-    int status = observe_open(&observer, options);
 
-    while (status == EXIT_SUCCESS) {
-        status = observe_dump(observer, options, take, &watch);
-        if (watch.n == MAX_CONNECTIONS || clock_read_ns(CLOCK_BOOTTIME) >= end_ns)
-            break;
+    observe_dump(observer, &watch, take);
+    while (watch.n < MAX_CONNECTIONS && clock_read_ns(CLOCK_BOOTTIME) < end_ns) {
         nanosleep(&pause, NULL);
+        observe_dump(observer, &watch, take);
     }
     riptide_observer_free(observer);
-    if (status == EXIT_SUCCESS && watch.n == 0)
-        return command_say(options, EXIT_FAILURE,
-                           "no accepted connection was seen (--for is how long to watch)");
-    return status;
+    if (watch.n == 0)
+        command_fail(EXIT_FAILURE, "no accepted connection was seen (--for is how long to watch)");
+    return EXIT_SUCCESS;
 }
 
 int verify_run(const struct command_options *options)
@@ -166,13 +162,11 @@ int verify_run(const struct command_options *options)
     if (options->accepted)
         return watch_accepted(options);
     if (options->n_operands < 1 || options->n_operands > 2)
-        return command_say(options, EXIT_USAGE,
-                           "give an address, and a port where it is not %d", DEFAULT_PORT);
+        command_fail(EXIT_USAGE, "give an address, and a port where it is not %d", DEFAULT_PORT);
     if (strchr(peer, '/') || riptide_prefix_parse(&prefix, peer) != 0)
-        return command_say(options, EXIT_USAGE, "%s: no IPv4 or IPv6 address", peer);
+        command_fail(EXIT_USAGE, "%s: no IPv4 or IPv6 address", peer);
     if (options->n_operands == 2 &&
         (value_u32.parse(&port, options->operands[1]) < 0 || port == 0 || port > UINT16_MAX))
-        return command_say(options, EXIT_USAGE, "%s: no port from 1 to 65535",
-                           options->operands[1]);
+        command_fail(EXIT_USAGE, "%s: no port from 1 to 65535", options->operands[1]);
     return verify(options, &prefix, (uint16_t)port);
 }

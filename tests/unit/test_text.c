@@ -8,12 +8,14 @@
 
 static void assert_field(const char *text, const char *expected)
 {
+    FILE *out = stdout;
     char *printed = NULL;
     size_t size;
-    FILE *out = open_memstream(&printed, &size);
 
-    text_field(out, "why", "%s", text);
-    fclose(out);
+    stdout = open_memstream(&printed, &size);
+    text_field("why", "%s", text);
+    fclose(stdout);
+    stdout = out;
     assert_string_equal(printed, expected);
     free(printed);
 }
