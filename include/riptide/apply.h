@@ -98,7 +98,8 @@ struct riptide_program_counts {
 /* Texts are one line, valid until the applier is freed; another text has another address. */
 struct riptide_applier_stats {
     uint32_t backend; /* enum riptide_backend: before the start as configured, then those in use */
-    uint32_t is_idle; /* 1: each set has taken effect, and rules are in place or paused; else 0 */
+    uint32_t is_idle; /* 1: each set has taken effect or was refused, and rules are in place or
+                         paused; else 0 */
     const char *why;  /* why RIPTIDE_AUTO chose `backend`; NULL: before the start, or it did not */
     const char *rules_reason[2]; /* why TCP over IPv4 and over IPv6 does not use our routes, as
                                     "paused"; NULL: it does, or will as soon as the applier is idle */

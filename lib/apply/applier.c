@@ -451,7 +451,7 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
                                      applier->n_ticks / 2) / applier->n_ticks;
     current.malformed += router->channel.malformed + router->dumps.malformed;
     if (has(applier, RIPTIDE_PROGRAM)) {
-        current.is_idle &= program->n_written == program->n_queued;
+        current.is_idle &= program->n_written == program->n_queued || program->refusal;
         current.program_reason = program_get_reason(program);
         current.cgroup = program->cgroup.path;
         if (program->common)

@@ -140,6 +140,19 @@ def test_more_windows_are_written_than_a_dispatch_writes(net, cgroup):
         assert [net.connect(f"203.0.113.{last}").cwnd() for last in (1, 64, 65, 128, 129, 150)] == [11, 74, 75, 138, 139, 160]
 
 
+def test_a_newer_window_is_tried_instead_of_one_that_is_refused(net, cgroup, preload, tmp_path):
+    refuses = tmp_path / "no memory"
+    no_memory = preload(cgroups.refusing_bpf("ENOMEM", f'a == BPF_MAP_UPDATE_ELEM && access("{refuses}", 0) == 0'))
+    with Windows(net.host, cgroup, 0, (no_memory,)) as windows:
+        refuses.touch()
+        for cwnd in (20, 30):
+            windows.driver.follow(f"set 203.0.113.1 {cwnd}", "set 203.0.113.2 40")
+            wait_until(lambda: windows.driver.later() and f" failed {cwnd} " in windows.driver.routes["203.0.113.1"], "a refusal")
+        refuses.unlink()
+        wait_until(lambda: windows.driver.later() and net.starts("203.0.113.2") == 40, "all of them")
+        assert net.starts("203.0.113.1") == 30
+
+
 def finish(connection):
     """Waits until all data has arrived."""
     wait_until(lambda: tcp_info(connection.near).unacked == 0, "the acknowledgement of all")

@@ -94,7 +94,10 @@ int windows_pop(struct program *program, struct riptide_route *route);
 int windows_find(const struct program *program, const struct riptide_prefix *dst,
                  struct riptide_route *route);
 
-/* Each second or so: what was refused is tried again, the oldest of too many outcomes dropped. */
+/*
+ * Each second or so: what was refused is tried again, unless a newer window of its destination
+ * waits; the oldest of too many outcomes are dropped.
+ */
 void windows_tick(struct program *program);
 
 /* entry.c, pure: key and value of a wanted window in the map. */

@@ -5,6 +5,7 @@
  */
 #include "apply/program/program.h"
 #include "internal.h"
+#include "prefix.h"
 
 #include <errno.h>
 #include <string.h>
@@ -91,8 +92,16 @@ int windows_find(const struct program *program, const struct riptide_prefix *dst
 
 void windows_tick(struct program *program)
 {
-    uint32_t n = program->n_popped;
+    const struct queued *queue = program->queue;
+    bool is_replaced = false;
+    uint32_t n;
 
+    for (uint32_t i = program->n_written + 1; program->refusal && i < program->n_queued; i++)
+        is_replaced |= riptide_prefix_equal(&queue[i].wanted.dst,
+                                            &queue[program->n_written].wanted.dst);
+    if (is_replaced)
+        program->queue[program->n_written++].is_told = true;
+    n = program->n_popped;
     if (n + MAX_OUTCOMES < program->n_written)
         n = program->n_written - MAX_OUTCOMES;
     program->n_popped = 0;
