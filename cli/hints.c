@@ -68,14 +68,10 @@ static void load_line(struct hints *hints, const char *line)
 
 void hints_load(struct daemon *daemon)
 {
-    size_t size = riptide_agent_get_state(daemon->agent, NULL, 0), n;
-    char *text = calloc(1, size + 1);
+    char *text = riptide_agent_get_state(daemon->agent), *line = text;
 
-    n = text ? riptide_agent_get_state(daemon->agent, text, size) : 0;
-    if (n <= size && n > 0) {
-        for (char *line = text; (line = strstr(line, "\nhint=")); line++)
-            load_line(&daemon->hints, line + 1);
-    }
+    for (; line && (line = strstr(line, "\nhint=")); line++)
+        load_line(&daemon->hints, line + 1);
     free(text);
     if (daemon->hints.n > 0)
         log_line(LOG_LEVEL_INFO, "hints that go on from before the start: %zu", daemon->hints.n);

@@ -123,22 +123,6 @@ void struct_give(void *to, size_t to_size, const void *from, size_t from_size)
     memcpy(to, from, from_size < to_size ? from_size : to_size);
 }
 
-size_t text_give(char *text, size_t size, text_print *print, const void *from)
-{
-    CLEANUP(freep) char *whole = NULL;
-    size_t n = 0;
-    FILE *out = open_memstream(&whole, &n);
-
-    if (!out)
-        return 0;
-    print(out, from);
-    if (fclose(out) != 0)
-        return 0;
-    if (n <= size)
-        memcpy(text, whole, n);
-    return n;
-}
-
 int array_append(void *arrayp, uint32_t *np, uint32_t *capacityp, const void *element, size_t size)
 {
     uint32_t capacity = *capacityp ? *capacityp * 2 : 16;

@@ -11,7 +11,6 @@
 #include <riptide/riptide.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 #define RIPTIDE_PUBLIC __attribute__((visibility("default")))
@@ -91,12 +90,6 @@ bool is_zero(const void *bytes, size_t n);
 
 /* As config_copy in the other direction: writes at most the size of the caller's struct. */
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size);
-
-/* Prints a text. */
-typedef void text_print(FILE *out, const void *from);
-
-/* Copies what is printed to `text`, and returns its bytes; a larger size: that would suffice. */
-size_t text_give(char *text, size_t size, text_print *print, const void *from);
 
 /* Appends a copy of `element` to *arrayp, which is from malloc. Errors: -ENOMEM. */
 int array_append(void *arrayp, uint32_t *np, uint32_t *capacityp, const void *element, size_t size);

@@ -23,7 +23,7 @@ LINE = re.compile(r'# \d+ "([^"]*)"')
 DEFINE = re.compile(r"#define (RIPTIDE_\w+) (.+)")
 COMMENT = r"/\*(?:(?!\*/).)*\*/"
 STRUCT = re.compile(rf"({COMMENT}\s*)?^(?:struct|enum) (riptide_\w+) \{{\n(.*?)^\}};", re.S | re.M)
-NAME = re.compile(r"(\w+)\W*(?:\[\w+\])?\W*(?:= \S+)?\W*$")
+NAME = re.compile(r"(\w+)\W*(?:\[\w+\])?\W*(?:= [^=]+?)?\W*$")
 MEMBER = re.compile(rf"((?:{COMMENT}\s*)*)([^;,/]+)[;,](?:[ \t]*({COMMENT}))?", re.S)
 
 #: What the package has types of its own for, or makes exceptions of.
@@ -210,8 +210,8 @@ def main():
 
     text = "\n".join(declarations(preprocess(given.compiler, given.native, given.depfile)))
     ffi = cffi.FFI()
-    ffi.cdef(text)
-    ffi.set_source("riptide._native", INCLUDE)
+    ffi.cdef(text + "\nvoid free(void *text);")
+    ffi.set_source("riptide._native", INCLUDE + "#include <stdlib.h>\n")
     ffi.emit_c_code(given.native)
 
     made = dict(classes(ffi, text))

@@ -193,8 +193,8 @@ int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
                        struct riptide_error *error);
 
-/* The state as text. Returns its bytes, or a larger size that suffices; 0: no memory. */
-size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text, size_t size);
+/* The state as text, which the caller frees, by free(3). NULL: no memory. */
+char *riptide_agent_get_state(const struct riptide_agent *agent);
 
 /* Copies the first `size` bytes. Outcomes: RIPTIDE_E_UNKNOWN, without a change, for `reason`. */
 int riptide_agent_get_verdict(const struct riptide_agent *agent, struct riptide_verdict *verdict,

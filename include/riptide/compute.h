@@ -211,13 +211,13 @@ int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *
                            struct riptide_estimate *estimate);
 
 /*
- * Writes the state as text, a line for each destination, for an estimator of any configuration.
+ * The state as text, a line for each destination, for an estimator of any configuration.
  * now_ns is the estimator's clock, realtime_ns CLOCK_REALTIME then, which continues through a
  * reboot: set forward it shortens lifetimes; set back it lengthens them, at most to the time to
- * live from the load on. Returns the bytes; where `size` is less, nothing is written; 0: no memory.
+ * live from the load on. The caller frees the text, by free(3). NULL: no memory.
  */
-size_t riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
-                              uint64_t realtime_ns, char *text, size_t size);
+char *riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
+                             uint64_t realtime_ns);
 
 /*
  * Loads the destinations of a state, each with its age by now; of a known one the newer window

@@ -24,22 +24,27 @@ static struct clocks read_clocks(void)
     return (struct clocks){ read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME) };
 }
 
-static void put_state(FILE *out, const void *from)
+static void put_state(FILE *out, const struct riptide_agent *agent)
 {
-    const struct riptide_agent *agent = from;
-    const struct estimator_now now = { agent->estimator, read_clocks() };
+    const struct clocks clocks = read_clocks();
 
-    state_put(out, &now);
-    state_text_put(out, agent, now.clocks);
+    state_put(out, agent->estimator, clocks);
+    state_text_put(out, agent, clocks);
 }
 
-RIPTIDE_PUBLIC size_t riptide_agent_get_state(const struct riptide_agent *agent, char *text,
-                                              size_t size)
+RIPTIDE_PUBLIC char *riptide_agent_get_state(const struct riptide_agent *agent)
 {
-    size_t n = text_give(text, size, put_state, agent);
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
 
-    /* The ages of windows may have another digit by the next call. */
-    return n > size ? n + n / 16 : n;
+    if (!out)
+        return NULL;
+    put_state(out, agent);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* Also closes the fd. Not as one text, which would be a third of a daemon's memory. */

@@ -194,12 +194,8 @@ struct clocks {
     uint64_t now_ns, realtime_ns; /* the estimator's, and CLOCK_REALTIME then */
 };
 
-/* The text of riptide_estimator_save; `from` is such a struct. */
-struct estimator_now {
-    const struct riptide_estimator *estimator;
-    struct clocks clocks;
-};
-void state_put(FILE *out, const void *from);
+/* Prints the text of riptide_estimator_save. */
+void state_put(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks);
 
 /* The number after " NAME=", 0 if it is missing; if it is none of at most `most`, damaged. */
 uint64_t state_number(const char *line, const char *name, uint64_t most, bool *is_damaged);

@@ -53,28 +53,32 @@ static void put_line(FILE *out, const struct riptide_estimator *estimator,
             age_ns_of(destination, now_ns), is_paced, estimate.may_lower, estimate.min_rtt_us);
 }
 
-void state_put(FILE *out, const void *from)
+void state_put(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks)
 {
-    const struct estimator_now *now = from;
-    const struct riptide_estimator *estimator = now->estimator;
-
-    fprintf(out, "%s%" PRIu64 "\n", magic, now->clocks.realtime_ns);
+    fprintf(out, "%s%" PRIu64 "\n", magic, clocks.realtime_ns);
     FOR_EACH_DESTINATION(estimator, slot)
     {
         struct destination *destination = destination_at(estimator, slot);
 
         if (has_window(destination))
-            put_line(out, estimator, destination, now->clocks.now_ns);
+            put_line(out, estimator, destination, clocks.now_ns);
     }
 }
 
-RIPTIDE_PUBLIC size_t riptide_estimator_save(const struct riptide_estimator *estimator,
-                                             uint64_t now_ns, uint64_t realtime_ns, char *text,
-                                             size_t size)
+RIPTIDE_PUBLIC char *riptide_estimator_save(const struct riptide_estimator *estimator,
+                                            uint64_t now_ns, uint64_t realtime_ns)
 {
-    const struct estimator_now now = { estimator, { now_ns, realtime_ns } };
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
 
-    return text_give(text, size, state_put, &now);
+    if (!out)
+        return NULL;
+    state_put(out, estimator, (struct clocks){ now_ns, realtime_ns });
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
 uint64_t state_number(const char *line, const char *name, uint64_t most, bool *is_damaged)

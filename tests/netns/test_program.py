@@ -480,7 +480,9 @@ def test_a_cgroup_that_takes_no_program_is_named(net, cgroup, tmp_path, n, is_al
     with contextlib.ExitStack() as others:
         for _ in range(n):
             others.enter_context(cgroups.OtherProgram(cgroup, is_alone=is_alone))
-        assert words.format(where) in driver(net.host, where).line()
+        first = driver(net.host, where)
+        assert words.format(where) in first.line()
+        first.process.wait()  # until then it has the claim of the namespace
         if is_alone:  # and for all below
             (cgroup / "below").mkdir()
             assert "another program is attached to it" in driver(net.host, cgroup / "below").line()

@@ -108,12 +108,12 @@ class Handle(Generic[Popped, Stats]):
             return read(result[0])
 
     def _text(self, name: str, *arguments: Any) -> bytes:
-        """Calls a function that writes text, or returns the size for it."""
-        function = self._function(name)
+        """Calls a function that returns text."""
         with self._use as c:
-            size = function(c, *arguments, ffi.NULL, 0)
-            buffer = ffi.new("char[]", size)
-            return bytes(ffi.buffer(buffer, function(c, *arguments, buffer, size)))
+            text = self._function(name)(c, *arguments)
+        if not text:
+            raise MemoryError
+        return bytes(ffi.string(ffi.gc(text, lib.free)))
 
     def pop(self) -> Popped:
         """Takes the next one. Errors: AgainError: there is none."""
