@@ -66,21 +66,22 @@ TEST(hint_with_an_end_lowers_what_others_allow_until_it_ends)
     assert_int_equal(pop(estimator)->cwnd, 60);
 }
 
+enum { PREFIXES = 60, HINTS = 2 * PREFIXES, DESTINATIONS = 40 };
+
 /* As the definition has it: a walk over all hints. */
-static uint32_t expected_max(const struct riptide_hint *hints, size_t n,
-                             const struct riptide_prefix *dst)
+static uint32_t expected_max(const struct riptide_hint hints[HINTS], const struct riptide_prefix *dst)
 {
     const struct riptide_hint *kept = NULL;
     uint32_t max = 100;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < HINTS; i++) {
         if (hints[i].until_ns == 0 && riptide_prefix_contains(&hints[i].dst, dst) &&
             (!kept || hints[i].dst.len > kept->dst.len))
             kept = &hints[i];
     }
     if (kept && kept->cwnd_max > 0)
         max = kept->cwnd_max;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < HINTS; i++) {
         if (!riptide_prefix_contains(&hints[i].dst, dst) ||
             (hints[i].until_ns == 0 && &hints[i] != kept))
             continue;
@@ -90,18 +91,6 @@ static uint32_t expected_max(const struct riptide_hint *hints, size_t n,
             max = hints[i].cwnd_max;
     }
     return max;
-}
-
-/* Replaces the one of the same prefix and kind. */
-static size_t keep_hint(struct riptide_hint *hints, size_t n, const struct riptide_hint *hint)
-{
-    size_t i = 0;
-
-    while (i < n && (!riptide_prefix_equal(&hints[i].dst, &hint->dst) ||
-                     (hints[i].until_ns == 0) != (hint->until_ns == 0)))
-        i++;
-    hints[i] = *hint;
-    return i == n ? n + 1 : n;
 }
 
 static struct riptide_prefix any_prefix(uint8_t min_len)
@@ -117,53 +106,46 @@ static struct riptide_prefix any_prefix(uint8_t min_len)
     return dst;
 }
 
-/* The one with an end goes first. */
-static size_t remove_any(struct riptide_estimator *estimator, struct riptide_hint *hints, size_t n)
-{
-    size_t removed = below((uint32_t)n);
-
-    for (size_t i = 0; i < n; i++) {
-        if (hints[i].until_ns > 0 && riptide_prefix_equal(&hints[i].dst, &hints[removed].dst))
-            removed = i;
-    }
-    assert_int_equal(riptide_estimator_remove_hint(estimator, &hints[removed].dst), 0);
-    hints[removed] = hints[n - 1];
-    return n - 1;
-}
-
 /* Many hints inside each other, which come, are replaced, and go by request or by time. */
 TEST(each_destination_has_the_hints_that_contain_it)
 {
-    enum { MOST = 60, DESTINATIONS = 40 };
-    struct riptide_hint hints[MOST];
-    struct riptide_prefix dsts[DESTINATIONS];
+    struct riptide_hint hints[HINTS] = { 0 }; /* of each prefix one without an end, and one with */
+    struct riptide_prefix prefixes[PREFIXES], dsts[DESTINATIONS];
     ESTIMATOR *estimator = estimator_of_policy("paper");
-    size_t n = 0;
 
     seed_random();
     for (size_t i = 0; i < DESTINATIONS; i++)
         dsts[i] = any_prefix(128);
+    /* No two are equal. */
+    for (size_t n = 0, i = 0; n < PREFIXES; n += i == n) {
+        prefixes[n] = any_prefix(0);
+        for (i = 0; !riptide_prefix_equal(&prefixes[i], &prefixes[n]);)
+            i++;
+    }
     for (uint64_t now_s = 1; now_s < 400; now_s++) {
-        struct riptide_hint hint = { .dst = any_prefix(0),
+        uint32_t set = below(PREFIXES), removed = below(PREFIXES);
+        uint32_t slot = 2 * removed + (hints[2 * removed + 1].until_ns > 0); /* an end goes first */
+        struct riptide_hint hint = { .dst = prefixes[set],
                                      .cwnd_max = below(10) ? 10 + below(400) : 0,
                                      .off = below(10) == 0 };
 
+        assert_int_equal(riptide_estimator_remove_hint(estimator, &prefixes[removed]),
+                         hints[slot].dst.family ? 0 : RIPTIDE_E_UNKNOWN);
+        hints[slot] = (struct riptide_hint){ 0 };
         if (below(3) > 0)
             hint.until_ns = (now_s + 1 + below(60)) * S;
         if (riptide_estimator_set_hint(estimator, &hint, NULL) == 0)
-            n = keep_hint(hints, n, &hint);
-        while (n == MOST || (n > 0 && below(20) == 0))
-            n = remove_any(estimator, hints, n);
+            hints[2 * set + (hint.until_ns > 0)] = hint;
         for (size_t i = 0; i < DESTINATIONS; i++)
             riptide_estimator_add(estimator, &(struct riptide_sample){ .dst = dsts[i], .cwnd = 500 });
         tick_at(estimator, now_s * S);
-        for (size_t i = n; i-- > 0;) {
+        for (size_t i = 0; i < HINTS; i++) {
             if (hints[i].until_ns > 0 && hints[i].until_ns <= now_s * S)
-                hints[i] = hints[--n];
+                hints[i] = (struct riptide_hint){ 0 };
         }
         for (size_t i = 0; i < DESTINATIONS; i++) {
             struct riptide_estimate estimate;
-            uint32_t max = expected_max(hints, n, &dsts[i]);
+            uint32_t max = expected_max(hints, &dsts[i]);
 
             assert_int_equal(riptide_estimator_find(estimator, &dsts[i], &estimate), 0);
             assert_int_equal(estimate.cwnd_max, max);
