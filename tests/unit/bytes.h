@@ -7,7 +7,7 @@
 
 #include "unit.h"
 
-#include <linux/netlink.h>
+#include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 #include <riptide/riptide.h>
 #include <sys/socket.h>
@@ -32,22 +32,13 @@ static inline void bytes_begin(struct bytes *bytes, uint16_t type, const void *h
     /* Not zero, so that a read after the end is detected. */
     memset(bytes->data, 0xdd, sizeof(bytes->data));
     *bytes_message(bytes) =
-        (struct nlmsghdr){ .nlmsg_len = (uint32_t)NLMSG_LENGTH(n), .nlmsg_type = type };
+        (struct nlmsghdr){ .nlmsg_len = (uint32_t)NLMSG_SPACE(n), .nlmsg_type = type };
     memcpy(bytes_header(bytes), header, n);
 }
 
 static inline void bytes_put(struct bytes *bytes, int type, const void *payload, size_t n)
 {
-    struct nlmsghdr *message = bytes_message(bytes);
-    uint16_t header[2] = { (uint16_t)(sizeof(struct nlattr) + n), (uint16_t)type };
-    size_t at = NLMSG_ALIGN(message->nlmsg_len);
-
-    assert_true(at + sizeof(struct nlattr) + NLMSG_ALIGN(n) <= sizeof(bytes->data));
-    memset(bytes->data + at, 0, sizeof(struct nlattr) + NLMSG_ALIGN(n));
-    memcpy(bytes->data + at, header, sizeof(header));
-    if (n > 0)
-        memcpy(bytes->data + at + sizeof(struct nlattr), payload, n);
-    message->nlmsg_len = (uint32_t)(at + sizeof(struct nlattr) + NLMSG_ALIGN(n));
+    assert_true(mnl_attr_put_check(bytes_message(bytes), sizeof(bytes->data), (uint16_t)type, n, payload));
 }
 
 static inline void bytes_put_u8(struct bytes *bytes, int type, uint8_t value)
@@ -60,20 +51,16 @@ static inline void bytes_put_u32(struct bytes *bytes, int type, uint32_t value)
     bytes_put(bytes, type, &value, sizeof(value));
 }
 
-/* Where the attribute begins whose payload the next ones are. */
-static inline size_t bytes_nest(struct bytes *bytes, int type)
+/* The attribute whose payload the next ones are. */
+static inline struct nlattr *bytes_nest(struct bytes *bytes, int type)
 {
-    size_t at = bytes_message(bytes)->nlmsg_len;
-
     bytes_put(bytes, type, NULL, 0);
-    return at;
+    return (struct nlattr *)mnl_nlmsg_get_payload_tail(bytes_message(bytes)) - 1;
 }
 
-static inline void bytes_nest_end(struct bytes *bytes, size_t at)
+static inline void bytes_nest_end(struct bytes *bytes, struct nlattr *nest)
 {
-    uint16_t len = (uint16_t)(bytes_message(bytes)->nlmsg_len - at);
-
-    memcpy(bytes->data + at, &len, sizeof(len));
+    mnl_attr_nest_end(bytes_message(bytes), nest);
 }
 
 /* An address in as many bytes as its family has. */
@@ -111,7 +98,7 @@ static inline void bytes_put_route(struct bytes *bytes, const struct bytes_route
         .rtm_type = (uint8_t)(route->type ? route->type : RTN_UNICAST),
         .rtm_flags = route->flags,
     };
-    size_t metrics = 0;
+    struct nlattr *metrics = NULL;
 
     bytes_begin(bytes, RTM_NEWROUTE, &rtm, sizeof(rtm));
     bytes_put_u32(bytes, RTA_TABLE, table);

@@ -116,7 +116,7 @@ TEST(attribute_that_is_not_copied_is_a_reason)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct bytes answer;
-        size_t metrics = 0;
+        struct nlattr *metrics = NULL;
 
         bytes_put_route(&answer, &gateway);
         if (cases[i].is_metric)
@@ -233,7 +233,7 @@ TEST(figures_of_a_wrong_size_are_refused)
     for (size_t i = 0; i < 10; i++) {
         for (size_t n = 0; n <= sizeof(payload); n++) {
             struct bytes bytes;
-            size_t nest;
+            struct nlattr *nest;
 
             bytes_put_route(&bytes, &gateway);
             if (i < 5) {

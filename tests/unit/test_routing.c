@@ -125,7 +125,7 @@ static void put_link(struct bytes *bytes, const struct said *said)
     const int32_t settings[] = { [DEVCONF_HOPLIMIT] = 64,
                                  [DEVCONF_MTU6] = (int32_t)said->mtu6_bytes,
                                  [DEVCONF_ACCEPT_RA] = 1 };
-    size_t spec, ipv6;
+    struct nlattr *spec, *ipv6;
 
     bytes_begin(bytes, said->is_gone ? RTM_DELLINK : RTM_NEWLINK, &header, sizeof(header));
     bytes_put(bytes, IFLA_IFNAME, "eth", 4);
