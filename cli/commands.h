@@ -17,6 +17,9 @@
 #define EXIT_NOT_RUNNING 3
 #define EXIT_TROUBLE     4 /* what the command was asked about is not as it should be */
 
+/* The kernel's own window, segments. */
+enum { TEN = 10 };
+
 /* Each command reads those that riptide.c allows it. */
 struct command_options {
     const char *command; /* its name */
@@ -72,9 +75,8 @@ struct state {
 
 void state_read(struct state *state, const char *control);
 
-/* What status, doctor and `show DST` advise where another program's rule takes our traffic. */
-#define REMEDY_OF_RULES                                                                            \
-    "put that rule behind ours (ip rule), or set apply = program, which no rule concerns"
+/* How the window of an address or prefix comes about, by the answer to `explain`. */
+void derivation_print(const char *dst, const json_t *answer);
 
 /* Which part of connections is held out, by the answer to `verdict`. */
 const char *verdict_phase(const json_t *verdict);

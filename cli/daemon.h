@@ -120,6 +120,9 @@ double answers_holdout_percent(const struct daemon *daemon);
 struct riptide_prefix destinations_group(const struct settings *settings,
                                          const struct riptide_prefix *peer);
 
+/* "left alone: REASON": what routes have of it, else the program. False: neither has anything. */
+bool destinations_describe(const struct riptide_window *window, char text[256]);
+
 /* In metrics.c: Prometheus text of now, which the caller frees; NULL: no memory. */
 char *metrics_text(struct daemon *daemon);
 

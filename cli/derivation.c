@@ -3,50 +3,14 @@
  * riptide show DST: with which window connections start, why not with ours, and each step from the
  * open connections to the kernel, in the order in which they happen. At most 15 lines.
  */
-#include "derivation.h"
+#include "commands.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-
-/* The kernel's own window, segments. */
-enum { TEN = 10 };
 
 static bool is_applied(const json_t *backend)
 {
     return strcmp(text_of(backend, "state"), "applied") == 0;
-}
-
-void derivation_find_start(struct start *start, const json_t *answer,
-                           const struct kernel_route *route)
-{
-    const char *reason = text_of(answer, "reason");
-    const json_t *program = get(answer, "program");
-    const long long given = number(program, "initcwnd");
-    const bool is_given = is_applied(program) && !*reason && !*text_of(program, "reason");
-    char before[KERNEL_RULES_BYTES];
-
-    *start = (struct start){ .remedy = text_of(answer, "do") };
-    if (route->error) {
-        snprintf(start->why, sizeof(start->why), "the kernel has no route: %s",
-                 strerror(-route->error));
-        return;
-    }
-    start->window = route->initcwnd ? route->initcwnd : TEN;
-    start->is_ours = route->is_ours || is_given;
-    /* Without losses or a hint the program leaves a larger window of the route. */
-    if (is_given && (json_is_true(get(program, "may_lower")) || given > start->window))
-        start->window = given;
-    if (start->is_ours || *reason) {
-        snprintf(start->why, sizeof(start->why), "%s", start->is_ours ? "" : reason);
-        return;
-    }
-    kernel_read_rules(route->match.family, route->table, before);
-    start->remedy = *before ? REMEDY_OF_RULES : "riptide doctor";
-    snprintf(start->why, sizeof(start->why), "%s%s",
-             *before ? "a rule of another program comes before ours: "
-                     : "the kernel answers by another route than ours",
-             before);
 }
 
 /* "3 counted, 0.2 s ago; left out: 2 idle". */
@@ -112,17 +76,16 @@ static void put_backend(const char *name, const json_t *backend)
         text_field(name, "%s%s%s", text_of(backend, "state"), *reason ? ": " : "", reason);
 }
 
-static void put_kernel(const struct kernel_route *route)
+static void put_kernel(const json_t *kernel)
 {
-    char match[RIPTIDE_PREFIX_TEXT_BYTES], dev[IF_NAMESIZE], initcwnd[32] = "no initcwnd";
+    char initcwnd[32] = "no initcwnd";
 
-    if (route->error)
+    if (!json_is_object(kernel))
         return;
-    riptide_prefix_format(&route->match, match);
-    if (route->initcwnd)
-        snprintf(initcwnd, sizeof(initcwnd), "initcwnd %u", route->initcwnd);
-    text_field("kernel", "takes %s of table %u dev %s, %s", match, route->table,
-               log_device_name(route->ifindex, dev), initcwnd);
+    if (number(kernel, "initcwnd") > 0)
+        snprintf(initcwnd, sizeof(initcwnd), "initcwnd %lld", number(kernel, "initcwnd"));
+    text_field("kernel", "takes %s of table %lld dev %s, %s", text_of(kernel, "dst"),
+               number(kernel, "table"), text_of(kernel, "dev"), initcwnd);
 }
 
 /* The latest first. */
@@ -145,37 +108,26 @@ static void put_changes(const json_t *changes)
         text_field("changes", "%s", text);
 }
 
-int derivation_print(const struct command_options *options, const struct riptide_prefix *dst,
-                     json_t *answer)
+void derivation_print(const char *dst, const json_t *answer)
 {
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct kernel_route route;
-    struct start start;
+    const char *reason = text_of(answer, "reason"), *destination = text_of(answer, "destination");
+    const long long cwnd = number(answer, "starts_with");
 
-    if (options->json) {
-        command_print_json(answer);
-        return EXIT_SUCCESS;
-    }
-    riptide_prefix_format(dst, text);
-    kernel_find_route(dst, &route);
-    derivation_find_start(&start, answer, &route);
-    if (start.window)
-        printf("%s: connections start with %lld segments%s\n", text, start.window,
-               start.is_ours || start.window != TEN ? "" : " (the kernel's)");
+    if (cwnd > 0)
+        printf("%s: connections start with %lld segments%s\n", dst, cwnd,
+               *reason && cwnd == TEN ? " (the kernel's)" : "");
     else
-        printf("%s: no connection can start\n", text);
-    if (start.why[0])
-        text_field("why", "%s", start.why);
-    if (strcmp(text, text_of(answer, "destination")) != 0)
-        text_field("part of", "%s", text_of(answer, "destination"));
+        printf("%s: no connection can start\n", dst);
+    if (*reason)
+        text_field("why", "%s", reason);
+    if (strcmp(dst, destination) != 0)
+        text_field("part of", "%s", destination);
     if (json_is_object(get(answer, "window")))
         put_window(answer, get(answer, "window"));
     put_backend("program", get(answer, "program"));
     put_backend("route", get(answer, "route"));
-    put_kernel(&route);
+    put_kernel(get(answer, "kernel"));
     put_changes(get(answer, "changes"));
-    if (*start.remedy)
-        text_field("do", "%s", start.remedy);
-    json_decref(answer);
-    return EXIT_SUCCESS;
+    if (*text_of(answer, "do"))
+        text_field("do", "%s", text_of(answer, "do"));
 }

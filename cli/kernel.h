@@ -18,6 +18,10 @@ enum { KERNEL_RULES_BYTES = 160 };
  */
 unsigned int kernel_read_rules(uint8_t family, uint32_t table, char before[KERNEL_RULES_BYTES]);
 
+/* What to do about them. */
+#define REMEDY_OF_RULES                                                                            \
+    "put that rule behind ours (ip rule), or set apply = program, which no rule concerns"
+
 /* The route that TCP of this user takes to an address. */
 struct kernel_route {
     int error;                   /* -errno where it has none, else 0 */

@@ -37,7 +37,9 @@ typedef json_t *request_function(struct daemon *daemon, const struct request *re
 /* In answers.c, */
 request_function answer_status, answer_verdict, answer_history, answer_metrics;
 /* destinations.c, */
-request_function answer_show, answer_explain;
+request_function answer_show;
+/* explain.c, */
+request_function answer_explain;
 /* and hints.c; or a test's. */
 request_function answer_hints, answer_hint, answer_unhint, answer_pause;
 

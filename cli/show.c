@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide show: the windows of riptided, those first that save most. Of one: derivation.c. */
-#include "derivation.h"
+#include "commands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,14 @@ struct row {
     json_int_t saved; /* round trips, by these connections, if each fills its window */
 };
 
-/* A transfer would need n flights from the kernel's ten on. */
+/* A transfer would need n flights from the kernel's own on. */
 static json_int_t count_saved(json_int_t window)
 {
-    json_int_t n = 0, sent = 10;
+    json_int_t n = 0, sent = TEN;
 
     while (sent < window) {
         n++;
-        sent += INT64_C(10) << n;
+        sent += (json_int_t)TEN << n;
     }
     return n;
 }
@@ -104,27 +104,34 @@ static void print_list(const json_t *list, uint32_t top)
 int show_run(const struct command_options *options)
 {
     const char *operand = options->n_operands > 0 ? options->operands[0] : NULL;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES] = "";
     struct riptide_prefix within, destination;
-    json_t *answer;
+    json_t *answer = NULL;
 
     if (options->n_operands > 1)
         command_fail(EXIT_USAGE, "%s: one at a time", options->operands[1]);
-    if (operand && riptide_prefix_parse(&within, operand) != 0)
-        command_fail(EXIT_USAGE, "%s: %s", operand, value_prefixes.expected);
     if (operand) {
-        answer = client_get(options, json_pack("{s:s, s:s}", "request", "explain", "dst", operand));
-        /* Whether the operand is in one destination, or is one. */
-        if (riptide_prefix_parse(&destination, text_of(answer, "destination")) == 0 &&
-            destination.len <= within.len)
-            return derivation_print(options, &within, answer);
-        json_decref(answer);
+        if (riptide_prefix_parse(&within, operand) != 0)
+            command_fail(EXIT_USAGE, "%s: %s", operand, value_prefixes.expected);
+        riptide_prefix_format(&within, dst);
+        answer = client_get(options, json_pack("{s:s, s:s}", "request", "explain", "dst", dst));
+        /* A prefix of several destinations is a list. */
+        if (riptide_prefix_parse(&destination, text_of(answer, "destination")) != 0 ||
+            destination.len > within.len) {
+            json_decref(answer);
+            answer = NULL;
+        }
     }
-    answer = read_list(options, operand);
-    if (options->json) {
+    if (answer && !options->json)
+        derivation_print(dst, answer);
+    if (!answer) {
+        answer = read_list(options, operand);
+        if (!options->json)
+            print_list(answer, options->top);
+    }
+    if (options->json)
         command_print_json(answer);
-    } else {
-        print_list(answer, options->top);
+    else
         json_decref(answer);
-    }
     return EXIT_SUCCESS;
 }

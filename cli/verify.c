@@ -4,7 +4,7 @@
  * starts with riptided's window; if not, why. --accepted: reads those that this host accepts.
  */
 #include "clock.h"
-#include "derivation.h"
+#include "commands.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -49,19 +49,22 @@ static int connect_once(const struct riptide_prefix *peer, uint16_t port, struct
 }
 
 /* Why the connection does not start with riptided's window. */
-static void put_reason(const struct tcp_info *info, const struct start *start, const char *cgroup)
+static void put_reason(const struct tcp_info *info, const json_t *answer)
 {
+    const char *reason = text_of(answer, "reason"), *remedy = text_of(answer, "do");
+    const char *cgroup = text_of(get(answer, "program"), "cgroup");
+
     if (info->tcpi_total_retrans > 1)
-        text_field("why", "SYNs were lost (%u retransmitted): the kernel starts with one "
-                   "segment then", info->tcpi_total_retrans);
-    else if (start->is_ours)
-        text_field("why", "riptided gives %lld: this command may be outside of the cgroup "
-                   "%s, or the congestion control or a program of others has set the window",
-                   start->window, cgroup);
+        text_field("why", "SYNs were lost (%u retransmitted): the kernel starts with one segment "
+                   "then", info->tcpi_total_retrans);
+    else if (*reason)
+        text_field("why", "%s", reason);
     else
-        text_field("why", "%s", start->why);
-    if (*start->remedy)
-        text_field("do", "%s", start->remedy);
+        text_field("why", "riptided gives %lld: a rule for this user, the congestion control or a "
+                   "program of others decides%s%s", number(answer, "starts_with"),
+                   *cgroup ? ", or this command is outside of the cgroup " : "", cgroup);
+    if (*remedy)
+        text_field("do", "%s", remedy);
 }
 
 /*
@@ -73,33 +76,25 @@ static int verify(const struct command_options *options, const struct riptide_pr
 {
     const char *address = options->operands[0];
     struct tcp_info info = { .tcpi_snd_cwnd = 0 };
-    struct kernel_route route;
-    struct riptide_error error;
+    bool has_ours = false, has_reason = false;
     json_t *answer = NULL;
-    struct start start;
-    bool has_ours = false;
-    int pid, r;
+    int r;
 
-    for (int i = 0; i < MOST_TRIES; i++) {
+    for (int i = 0; i < MOST_TRIES && !has_ours && !has_reason; i++) {
         r = connect_once(peer, port, &info);
         if (r < 0)
             command_fail(EXIT_FAILURE, "%s port %u: %s", address, port,
                          r == -ETIMEDOUT ? "no answer within 5 s" : strerror(-r));
         json_decref(answer);
-        client_ask(options->control, json_pack("{s:s, s:s}", "request", "explain", "dst", address),
-                   &answer, &pid, &error);
-        kernel_find_route(peer, &route);
-        derivation_find_start(&start, answer, &route);
-        has_ours = start.is_ours && start.window == info.tcpi_snd_cwnd;
-        if (has_ours || !start.is_ours || !answer)
-            break;
+        answer = client_get(options,
+                            json_pack("{s:s, s:s}", "request", "explain", "dst", address));
+        has_reason = json_is_string(get(answer, "reason"));
+        has_ours = !has_reason && number(answer, "starts_with") == info.tcpi_snd_cwnd;
     }
     printf("%s: %s port %u starts with %u segments\n", has_ours ? "applied" : "other", address,
            port, info.tcpi_snd_cwnd);
-    if (!answer)
-        text_field("daemon", "%s: nobody maintains windows", error.text);
     if (!has_ours)
-        put_reason(&info, &start, text_of(get(answer, "program"), "cgroup"));
+        put_reason(&info, answer);
     json_decref(answer);
     return has_ours ? EXIT_SUCCESS : EXIT_TROUBLE;
 }

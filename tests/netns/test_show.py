@@ -59,8 +59,8 @@ def test_of_one_destination_each_step_is_a_line(net):
 
 @pytest.mark.parametrize("options, dst, why", [
     ((), "203.0.113.5", "no connection to it is open to learn from"),
-    (("--scope", "198.51.100.0/24"), V4, "it is outside of scope, or in exclude"),
-    (("--exclude", V4), V4, "it is outside of scope, or in exclude"),
+    (("--scope", "198.51.100.0/24"), V4, "no connection to it is open that scope, exclude and ports let count"),
+    (("--exclude", V4), V4, "no connection to it is open that scope, exclude and ports let count"),
     (("--apply", "routes", "--cgroup", "/"), "10.0.1.10", "no connection to it is open"),
 ], ids=["unknown", "scope", "exclude", "own"])
 def test_missing_condition_is_named(net, options, dst, why):

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* The answer about one destination: how its connections start, why so, and what to do. */
+#include "daemon.h"
+
+#include "clock.h"
+#include "kernel.h"
+#include "log.h"
+#include "members.h"
+#include "prefixes.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+/* The kernel's own window, segments. */
+enum { TEN = 10 };
+
+static bool is_applied(const struct riptide_route *route)
+{
+    return route && route->state == RIPTIDE_ROUTE_APPLIED;
+}
+
+/* As text; null if the family is 0. */
+static json_t *prefix_json(const struct riptide_prefix *prefix)
+{
+    char text[RIPTIDE_PREFIX_TEXT_BYTES] = "";
+
+    if (prefix->family)
+        riptide_prefix_format(prefix, text);
+    return text_or_null(text);
+}
+
+static json_t *window_json(const struct riptide_estimate *estimate, uint64_t ttl_ns)
+{
+    const bool has_flights = estimate->wait > 0;
+    /* It may have been computed before this boot. */
+    const uint64_t age_ns = clock_read_ns(CLOCK_BOOTTIME) - (uint64_t)estimate->updated_ns;
+    const double expires_s = ttl_ns > age_ns ? (double)(ttl_ns - age_ns) / 1e9 : 0;
+    json_t *left_out = json_object();
+
+    for (uint32_t i = RIPTIDE_LEFT_OUT_UNUSED; i <= RIPTIDE_LEFT_OUT_UNMEASURED; i++)
+        json_object_set_new(left_out, riptide_name(RIPTIDE_NAMES_LEFT_OUT, i),
+                            json_integer(estimate->left_out[i - 1]));
+    return json_pack(
+        "{s:I, s:o, s:f, s:I, s:I, s:o, s:o, s:I, s:f, s:o?, s:o?, s:o?, s:o?, s:o}",
+        "connections", (json_int_t)estimate->samples, "left_out", left_out, "smoothed",
+        estimate->smoothed, "cwnd_min", (json_int_t)estimate->cwnd_min, "cwnd_max",
+        (json_int_t)estimate->cwnd_max, "hint", prefix_json(&estimate->hint), "base_cwnd",
+        figure_or_null(estimate->base_cwnd), "cwnd", (json_int_t)estimate->cwnd, "age_s",
+        (double)age_ns / 1e9, "expires_s", ttl_ns == RIPTIDE_NEVER_NS ? NULL : json_real(expires_s),
+        "min_rtt_ms", estimate->min_rtt_us ? json_real(estimate->min_rtt_us / 1e3) : NULL,
+        "fitting", has_flights ? json_integer(estimate->fitting) : NULL, "against",
+        has_flights ? json_integer(estimate->against) : NULL, "wait",
+        figure_or_null(estimate->wait));
+}
+
+static json_t *route_json(const struct riptide_route *route)
+{
+    if (!route)
+        return NULL;
+    return json_pack("{s:o, s:s, s:I, s:o}", "dst", prefix_json(&route->dst), "state",
+                     riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state), "initcwnd",
+                     (json_int_t)route->initcwnd, "reason", text_or_null(route->reason));
+}
+
+/* The program gives its window to new connections to the peer, independent of routes. */
+static json_t *program_json(const struct daemon *daemon, const struct riptide_window *window)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    const struct riptide_estimate *estimate = window->estimate;
+    uint32_t pacing_percent;
+
+    if (!window->program || !estimate)
+        return NULL;
+    pacing_percent = estimate->pacing_percent == RIPTIDE_AT_ONCE ? 0 : estimate->pacing_percent;
+    return json_pack("{s:s, s:I, s:s?, s:s?, s:b, s:I, s:f}", "state",
+                     riptide_name(RIPTIDE_NAMES_ROUTE_STATE, window->program->state), "initcwnd",
+                     (json_int_t)window->program->initcwnd, "reason",
+                     is_applied(window->program) ? stats->program_reason : window->program->reason,
+                     "cgroup", stats->cgroup, "may_lower", estimate->may_lower, "pacing_percent",
+                     (json_int_t)pacing_percent, "holdout_percent",
+                     answers_holdout_percent(daemon));
+}
+
+/* The route that TCP of riptided takes. */
+static json_t *kernel_json(const struct kernel_route *route)
+{
+    char dev[IF_NAMESIZE];
+
+    if (route->error)
+        return NULL;
+    return json_pack("{s:o, s:I, s:s, s:o}", "dst", prefix_json(&route->match), "table",
+                     (json_int_t)route->table, "dev", log_device_name(route->ifindex, dev),
+                     "initcwnd", figure_or_null(route->initcwnd));
+}
+
+/* Why connections do not start with a window of ours. Returns what to do; NULL: nothing is known. */
+static const char *explain(const struct daemon *daemon, const struct kernel_route *route,
+                           const struct riptide_window *window, char reason[256])
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    const struct riptide_scope *scope = &daemon->settings->observer.scope;
+    const char *no_program = is_applied(window->program) ? stats->program_reason : NULL;
+    const char *no_rules = is_applied(window->route)
+                               ? stats->rules_reason[route->match.family != AF_INET] : NULL;
+    const struct riptide_estimate *estimate = window->estimate;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], before[KERNEL_RULES_BYTES];
+    const char *why = "no connection to it is open to learn from";
+
+    if (daemon->settings->applier.dry_run) {
+        snprintf(reason, 256, "a dry run, which gives no window");
+        return NULL;
+    }
+    if (estimate && estimate->cwnd == 0 && estimate->hint.family) {
+        riptide_prefix_format(&estimate->hint, dst);
+        snprintf(reason, 256, "windows are off for %s, by a hint or a section [prefix]", dst);
+        return "riptide hint lists them";
+    }
+    if (is_applied(window->route) && !no_rules) {
+        kernel_read_rules(route->match.family, route->table, before);
+        snprintf(reason, 256, "%s%s",
+                 *before ? "a rule of another program comes before ours: "
+                         : "the kernel answers by another route than ours", before);
+        return *before ? REMEDY_OF_RULES : "riptide doctor";
+    }
+    if (no_program || no_rules) {
+        why = no_program ? no_program : no_rules;
+        snprintf(reason, 256, "%s", why);
+        return strcmp(why, "paused") == 0 ? "riptide resume" : "riptide status";
+    }
+    if (destinations_describe(window, reason)) {
+        if (window->route && window->route->state == RIPTIDE_ROUTE_WITHDRAWN)
+            return NULL;
+        return "riptide doctor";
+    }
+    if (estimate && estimate->cwnd > 0)
+        why = "its window is given in this round";
+    else if (estimate)
+        why = "of the connections seen last none counts";
+    else if (scope->n_learn + scope->n_exclude + scope->n_local_ports + scope->n_remote_ports > 0)
+        why = "no connection to it is open that scope, exclude and ports let count";
+    snprintf(reason, 256, "%s", why);
+    return NULL;
+}
+
+json_t *answer_explain(struct daemon *daemon, const struct request *request,
+                       struct riptide_error *error)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    const struct settings *settings = daemon->settings;
+    const struct riptide_prefix group = destinations_group(settings, &request->dst);
+    const struct riptide_window nothing = { .estimate = NULL }, *found = &nothing;
+    char reason[256] = "";
+    const char *remedy = NULL;
+    struct kernel_route route;
+    uint32_t cwnd = 0, given = 0;
+
+    riptide_agent_find(daemon->agent, &group, &found);
+    kernel_find_route(&request->dst, &route);
+    if (is_applied(found->program) && !stats->program_reason && !settings->applier.dry_run)
+        given = found->program->initcwnd;
+    if (route.error) {
+        snprintf(reason, sizeof(reason), "the kernel has no route: %s", strerror(-route.error));
+    } else {
+        cwnd = route.initcwnd ? route.initcwnd : TEN;
+        /* Without losses or a hint the program leaves a larger window of the route. */
+        if (given > cwnd || (given > 0 && found->estimate && found->estimate->may_lower))
+            cwnd = given;
+        if (!route.is_ours && given == 0)
+            remedy = explain(daemon, &route, found, reason);
+    }
+    return json_pack(
+        "{s:o, s:I, s:o, s:s?, s:s, s:o?, s:o?, s:o?, s:o?, s:o}", "destination",
+        prefix_json(&group), "starts_with", (json_int_t)cwnd, "reason", text_or_null(reason), "do",
+        remedy, "policy", settings->estimator.policy->name, "window",
+        found->estimate ? window_json(found->estimate, settings->estimator.ttl_ns) : NULL,
+        "program", program_json(daemon, found), "route", route_json(found->route), "kernel",
+        kernel_json(&route), "changes", changes_json(&daemon->changes, &group));
+}
