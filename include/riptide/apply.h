@@ -102,7 +102,7 @@ struct riptide_applier_stats {
                          paused; else 0 */
     const char *why;  /* why RIPTIDE_AUTO chose `backend`; NULL: before the start, or it did not */
     const char *rules_reason[2]; /* why TCP over IPv4 and over IPv6 does not use our routes, as
-                                    "paused"; NULL: it does, or will as soon as the applier is idle */
+                                    "paused"; NULL: it does, or will once the applier is idle */
     const char *program_reason; /* why the program gives no windows, as "paused"; NULL: it does */
     const char *cgroup;         /* of the program; NULL: no program */
     uint64_t routes;            /* in the kernel */

@@ -24,7 +24,7 @@ struct riptide_applier {
     struct claim claim; /* of the namespace; not taken with dry_run */
     struct riptide_applier_config config;
     bool restarts_after_idle; /* connections of the namespace do, with their route's window */
-    uint32_t backend; /* RIPTIDE_ROUTES, RIPTIDE_PROGRAM as bits: in use; until the start, to be tried */
+    uint32_t backend; /* bits: those in use; until the start, those to be tried */
     struct router *router;    /* also without routes: removes what a killed one has left */
     struct program *program;  /* NULL: not to be tried */
     struct riptide_error why; /* of AUTO's choice, as in the stats; empty: none was made */
@@ -440,7 +440,8 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
     current.is_idle = !applier->has_work || applier->phase == PHASE_STOPPED;
     if (has(applier, RIPTIDE_ROUTES))
         current.is_idle &= !router->has_work;
-    current.why = applier->why.text[0] ? applier->why.text : NULL;
+    if (applier->phase != PHASE_NEW && applier->why.text[0])
+        current.why = applier->why.text;
     current.rules_reason[0] = find_rules_reason(applier, 0);
     current.rules_reason[1] = find_rules_reason(applier, 1);
     current.routes = targets->n_in_kernel[0] + targets->n_in_kernel[1];

@@ -33,7 +33,7 @@ bool applier_has_route(const struct riptide_applier *applier, const struct ripti
 /* Adds to the reason of AUTO's choice what the caller loses by it. */
 void applier_add_why(struct riptide_applier *applier, const char *text);
 
-/* config.c: copies over the defaults, and checks. Errors: -EINVAL, -E2BIG, with a line: the field's. */
+/* config.c: copies over the defaults, and checks. Errors, with a line: -EINVAL, -E2BIG. */
 int applier_config_take(struct riptide_applier_config *kept,
                         const struct riptide_applier_config *config, struct riptide_error *error);
 

@@ -9,7 +9,9 @@
 enum { PEER_MSS_BYTES = 1460 };
 
 /* The largest window of each bucket of riptide_program_counts; 0: the last. */
-static const uint64_t window_bounds[RIPTIDE_WINDOW_BUCKETS] = { 10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500, 0 };
+static const uint32_t window_bounds[RIPTIDE_WINDOW_BUCKETS] = {
+    10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500, 0,
+};
 
 struct window_key window_key_of(const struct riptide_prefix *dst)
 {
@@ -44,8 +46,7 @@ struct window window_of(const struct riptide_wanted *wanted, bool is_pacing, boo
         .rtt_us = wanted->rtt_us,
     };
 
-    while (window_bounds[window.bucket] &&
-           window.initcwnd > window_bounds[window.bucket])
+    while (window_bounds[window.bucket] && window.initcwnd > window_bounds[window.bucket])
         window.bucket++;
     if (is_beside_routes) {
         window.route_cwnd_max = window.initcwnd + window_step(window.initcwnd);

@@ -55,6 +55,7 @@ static const char *hidden_name(const char *path)
     return *path ? path : ".";
 }
 
+/* An fd, also of a directory that was made anew. Errors: -ENOENT, which may pass; -EINVAL. */
 static int cgroup_open(const struct cgroup *cgroup, struct riptide_error *error)
 {
     CLEANUP(closep) int fd =
@@ -75,6 +76,10 @@ static int cgroup_open(const struct cgroup *cgroup, struct riptide_error *error)
     return r == -ENOENT ? r : -EINVAL;
 }
 
+/*
+ * Finds `path`; NULL: the root of cgroup2. Where this mount namespace hides it, as `ip netns exec`
+ * does by a /sys of its own, it makes a mount that nobody else sees.
+ */
 static int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_error *error)
 {
     struct statfs found;
@@ -100,6 +105,7 @@ static int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_e
     return fd < 0 ? fd : 0;
 }
 
+/* Whether the directory is still the cgroup with this number. */
 static bool cgroup_is(const struct cgroup *cgroup, uint64_t id)
 {
     struct stat found;
