@@ -3,52 +3,46 @@
  * lib/observe/events: datagrams of destroy events to messages, whatever their bytes are. No socket
  * is read: the buffer is filled by hand.
  */
-#include "internal.h"
 #include "observe/events.h"
 #include "unit.h"
 
 #include <linux/sock_diag.h>
 
-struct fixture {
-    struct riptide_observer_stats stats;
-    struct events events;
-};
+static struct riptide_observer_stats stats;
+static struct events events;
 
-static struct fixture *make(void)
+static void begin(void)
 {
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-    assert_non_null(fixture);
-    fixture->events.stats = &fixture->stats;
-    return fixture;
+    memset(&stats, 0, sizeof(stats));
+    memset(&events, 0, sizeof(events));
+    events.stats = &stats;
 }
 
 /* A datagram of `len` bytes whose message has a length field of `said_len`. */
-static void put(struct events *events, uint16_t type, uint32_t said_len, uint32_t len)
+static void put(uint16_t type, uint32_t said_len, uint32_t len)
 {
     const struct nlmsghdr header = { .nlmsg_len = said_len, .nlmsg_type = type };
 
-    memcpy(events->buffer[events->n], &header, len < 16 ? len : 16);
-    events_take(events, len);
+    memcpy(events.buffer[events.n], &header, len < 16 ? len : 16);
+    events_take(&events, len);
 }
 
-static int pop_all(struct events *events)
+static int pop_all(void)
 {
     int n = 0;
 
-    for (; events_has_unread(events); n++)
-        assert_int_equal(events_pop(events)->nlmsg_type, SOCK_DIAG_BY_FAMILY);
+    for (; events_has_unread(&events); n++)
+        assert_int_equal(events_pop(&events)->nlmsg_type, SOCK_DIAG_BY_FAMILY);
     return n;
 }
 
 TEST(each_datagram_has_its_message)
 {
-    CLEANUP(freep) struct fixture *fixture = make();
-
+    begin();
     for (int i = 0; i < EVENTS_BATCH; i++)
-        put(&fixture->events, SOCK_DIAG_BY_FAMILY, 380, 380);
-    assert_int_equal(pop_all(&fixture->events), EVENTS_BATCH);
-    assert_int_equal(fixture->stats.left_out, 0);
+        put(SOCK_DIAG_BY_FAMILY, 380, 380);
+    assert_int_equal(pop_all(), EVENTS_BATCH);
+    assert_int_equal(stats.left_out, 0);
 }
 
 TEST(datagram_that_is_no_event_is_counted_and_skipped)
@@ -66,28 +60,27 @@ TEST(datagram_that_is_no_event_is_counted_and_skipped)
         { SOCK_DIAG_BY_FAMILY, 100, 200 },
         { SOCK_DIAG_BY_FAMILY, 380, 0 },
     };
-    CLEANUP(freep) struct fixture *fixture = make();
     size_t n = sizeof(cases) / sizeof(cases[0]);
 
+    begin();
     for (size_t i = 0; i < n; i++)
-        put(&fixture->events, cases[i].type, cases[i].said_len, cases[i].len);
-    put(&fixture->events, SOCK_DIAG_BY_FAMILY, 380, 380);
-    assert_int_equal(pop_all(&fixture->events), 1);
-    assert_int_equal(fixture->stats.left_out, n);
+        put(cases[i].type, cases[i].said_len, cases[i].len);
+    put(SOCK_DIAG_BY_FAMILY, 380, 380);
+    assert_int_equal(pop_all(), 1);
+    assert_int_equal(stats.left_out, n);
 }
 
 /* Reading would fail: there is no socket. */
 TEST(nothing_is_read_before_the_last_was_handed_out_or_while_not_listening)
 {
-    CLEANUP(freep) struct fixture *fixture = make();
-
-    assert_int_equal(events_dispatch(&fixture->events), RIPTIDE_E_AGAIN);
-    fixture->events.is_listening = true;
-    put(&fixture->events, SOCK_DIAG_BY_FAMILY, 100, 100);
-    put(&fixture->events, SOCK_DIAG_BY_FAMILY, 100, 100);
-    assert_int_equal(events_dispatch(&fixture->events), 0);
-    events_pop(&fixture->events);
-    assert_int_equal(events_dispatch(&fixture->events), 0);
-    assert_false(events_is_caught_up(&fixture->events));
-    assert_int_equal(pop_all(&fixture->events), 1);
+    begin();
+    assert_int_equal(events_dispatch(&events), RIPTIDE_E_AGAIN);
+    events.is_listening = true;
+    put(SOCK_DIAG_BY_FAMILY, 100, 100);
+    put(SOCK_DIAG_BY_FAMILY, 100, 100);
+    assert_int_equal(events_dispatch(&events), 0);
+    events_pop(&events);
+    assert_int_equal(events_dispatch(&events), 0);
+    assert_false(events_is_caught_up(&events));
+    assert_int_equal(pop_all(), 1);
 }

@@ -66,55 +66,41 @@ static enum suspension_step wait_for(struct suspension *suspension, const struct
     return step;
 }
 
-TEST(each_wait_is_twice_the_last_up_to_a_day)
+TEST(each_wait_is_twice_the_last_up_to_a_day_until_a_time_without_harm)
 {
-    static const uint64_t minutes[] = { 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440 };
+    static const struct {
+        const char *what;
+        uint64_t quiet_s, minutes[10]; /* without harm before each wait, and these waits */
+        uint64_t long_quiet_s;         /* after which the first wait is back; 0: none */
+    } cases[] = {
+        { "up to a day", 30, { 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440 }, 0 },
+        /* with few connections harm takes long to show: that is no time without suspension */
+        { "harm that shows late", 3 * 3600, { 10, 20, 40, 80, 160 }, 0 },
+        { "longer than the last wait", 0, { 10, 20, 40 }, 41 * 60 },
+    };
     struct verdict harmful = verdict_of(20, 30, 20, 30);
-    struct suspension suspension = { 0 };
-    uint64_t now_ns = minute, began_ns;
 
-    for (size_t i = 0; i < sizeof(minutes) / sizeof(minutes[0]); i++) {
-        assert_int_equal(wait_for(&suspension, none, &now_ns, 30), SUSPENSION_SAME);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct suspension suspension = { 0 };
+        uint64_t now_ns = minute, began_ns;
+
+        for (size_t k = 0; k < 10 && cases[i].minutes[k] > 0; k++) {
+            assert_int_equal(wait_for(&suspension, none, &now_ns, cases[i].quiet_s), SUSPENSION_SAME);
+            assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 1), SUSPENSION_BEGINS);
+            began_ns = now_ns;
+            /* A verdict meanwhile is about the time before. */
+            assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 200000), SUSPENSION_ENDS);
+            if ((now_ns - began_ns) / minute != cases[i].minutes[k])
+                fail_msg("%s: wait %zu", cases[i].what, k);
+            assert_int_equal(suspension.until_ns, 0);
+        }
+        if (cases[i].long_quiet_s == 0)
+            continue;
+        assert_int_equal(wait_for(&suspension, none, &now_ns, cases[i].long_quiet_s), SUSPENSION_SAME);
         assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 1), SUSPENSION_BEGINS);
-        began_ns = now_ns;
-        /* A verdict meanwhile is about the time before. */
-        assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 200000), SUSPENSION_ENDS);
-        assert_int_equal((now_ns - began_ns) / minute, minutes[i]);
-        assert_int_equal(suspension.until_ns, 0);
+        assert_int_equal(suspension.wait_ns / minute, cases[i].minutes[0]);
     }
 }
-
-/* With few connections each harm takes three hours to show: that is no time without suspension. */
-TEST(wait_doubles_where_harm_shows_late)
-{
-    struct verdict harmful = verdict_of(20, 30, 20, 30);
-    struct suspension suspension = { 0 };
-    uint64_t now_ns = minute;
-
-    for (uint64_t wait = 600; wait <= 9600; wait *= 2) {
-        assert_int_equal(wait_for(&suspension, none, &now_ns, 3 * 3600), SUSPENSION_SAME);
-        assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 1), SUSPENSION_BEGINS);
-        assert_int_equal(suspension.wait_ns / second, wait);
-        assert_int_equal(wait_for(&suspension, none, &now_ns, 200000), SUSPENSION_ENDS);
-    }
-}
-
-TEST(after_a_time_without_harm_the_first_wait_is_back)
-{
-    struct verdict harmful = verdict_of(20, 30, 20, 30);
-    struct suspension suspension = { 0 };
-    uint64_t now_ns = minute;
-
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 60), SUSPENSION_BEGINS);
-        assert_int_equal(wait_for(&suspension, none, &now_ns, 200000), SUSPENSION_ENDS);
-    }
-    assert_int_equal(suspension.wait_ns / minute, 40);
-    assert_int_equal(wait_for(&suspension, none, &now_ns, 41 * 60), SUSPENSION_SAME);
-    assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 1), SUSPENSION_BEGINS);
-    assert_int_equal(suspension.wait_ns / minute, 10);
-}
-
 
 enum { PER_SECOND = 50, SOURCES = 200 };
 

@@ -24,16 +24,6 @@ TEST(line_begins_with_the_field)
     assert_int_equal(error_set_field(NULL, fields[0], "no room for it"), -EINVAL);
 }
 
-TEST(line_about_no_field_has_none)
-{
-    struct riptide_error error;
-
-    error_set(&error, "%s: %s", "/state", "full");
-    assert_string_equal(error.text, "/state: full");
-    assert_null(error.field);
-    assert_int_equal(error.index, -1);
-}
-
 /* Name and reason are at its ends. */
 TEST(line_that_is_too_long_is_cut_in_the_middle)
 {
@@ -51,6 +41,8 @@ TEST(line_that_is_too_long_is_cut_in_the_middle)
     error_set(&error, "%s: why", path);
     assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
     assert_null(strstr(error.text, "..."));
+    assert_null(error.field);
+    assert_int_equal(error.index, -1);
 }
 
 /* How many values from 0 on have a word. */
