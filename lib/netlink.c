@@ -18,7 +18,7 @@ enum {
     SEND_BUFFER_BYTES = 128 * 1024,
 };
 
-static int set_option(const struct mnl_socket *socket, int option, int value)
+int netlink_set_option(const struct mnl_socket *socket, int option, int value)
 {
     return mnl_socket_setsockopt(socket, option, &value, sizeof(value)) < 0 ? -errno : 0;
 }
@@ -56,9 +56,9 @@ int netlink_open(struct mnl_socket **socketp, int bus, uint32_t queue_bytes)
      * Old kernels lack these options: error texts, acknowledgements without the request (which may
      * be longer than our buffer), filters of dumps. Callers that need one check again.
      */
-    set_option(socket, NETLINK_EXT_ACK, 1);
-    set_option(socket, NETLINK_CAP_ACK, 1);
-    set_option(socket, NETLINK_GET_STRICT_CHK, 1);
+    netlink_set_option(socket, NETLINK_EXT_ACK, 1);
+    netlink_set_option(socket, NETLINK_CAP_ACK, 1);
+    netlink_set_option(socket, NETLINK_GET_STRICT_CHK, 1);
     set_buffer(socket, SO_SNDBUFFORCE, SO_SNDBUF, SEND_BUFFER_BYTES);
     if (queue_bytes > 0)
         set_buffer(socket, SO_RCVBUFFORCE, SO_RCVBUF, queue_bytes);
@@ -70,11 +70,6 @@ void netlink_close(struct mnl_socket *socket)
 {
     if (socket)
         mnl_socket_close(socket);
-}
-
-int netlink_set_membership(const struct mnl_socket *socket, int option, int group)
-{
-    return set_option(socket, option, group);
 }
 
 /* Not mnl_socket_recvfrom, which does not return the sender: any process can send multicasts. */
@@ -164,7 +159,7 @@ int netlink_init(struct netlink *netlink)
     if (r < 0)
         return r;
     /* Without strict checking the kernel ignores the table of a dump request. */
-    return set_option(netlink->socket, NETLINK_GET_STRICT_CHK, 1);
+    return netlink_set_option(netlink->socket, NETLINK_GET_STRICT_CHK, 1);
 }
 
 void netlink_deinit(struct netlink *netlink)

@@ -22,8 +22,8 @@ int netlink_open(struct mnl_socket **socketp, int bus, uint32_t queue_bytes);
 /* Closes the socket; NULL is allowed. */
 void netlink_close(struct mnl_socket *socket);
 
-/* NETLINK_ADD_MEMBERSHIP or NETLINK_DROP_MEMBERSHIP. Errors: of setsockopt(2). */
-int netlink_set_membership(const struct mnl_socket *socket, int option, int group);
+/* As for NETLINK_ADD_MEMBERSHIP or NETLINK_DROP_MEMBERSHIP of a group. Errors: of setsockopt(2). */
+int netlink_set_option(const struct mnl_socket *socket, int option, int value);
 
 /*
  * Reads one datagram if there is one. Outcomes: RIPTIDE_E_AGAIN, there is none; RIPTIDE_E_INVALID,

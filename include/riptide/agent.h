@@ -155,8 +155,8 @@ int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *
 /*
  * A destination, or that of a peer, seen within the time to live, also with estimate->cwnd 0; and
  * the next with a window (riptide_estimator_next). *windowp and what it points to are valid until
- * the next find, next or pop. A stack of the host's own uses it while the stats say neither
- * is_paused nor suspended_until_ns. Outcomes: RIPTIDE_E_UNKNOWN; RIPTIDE_E_DONE.
+ * the next find, next or pop. What is applied is in force unless it has a `reason`, as "paused": so
+ * long a stack of the host's own gives none. Outcomes: RIPTIDE_E_UNKNOWN; RIPTIDE_E_DONE.
  */
 int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
                        const struct riptide_window **windowp);

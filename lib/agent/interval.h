@@ -3,8 +3,7 @@
 #ifndef RIPTIDE_LIB_AGENT_INTERVAL_H
 #define RIPTIDE_LIB_AGENT_INTERVAL_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "internal.h"
 
 /* The mean is over about this many dumps. */
 enum { INTERVAL_MEMORY = 8 };
@@ -39,19 +38,12 @@ static inline void interval_init(struct interval *interval, uint64_t configured_
  */
 static inline void interval_update(struct interval *interval, uint64_t cost_ns, bool is_complete)
 {
-    double wanted_ns;
-
     if (is_complete || cost_ns > interval->mean_ns)
         interval->mean_ns += cost_ns / INTERVAL_MEMORY - interval->mean_ns / INTERVAL_MEMORY;
-    if (interval->max_share <= 0)
-        return;
-    wanted_ns = (double)interval->mean_ns / interval->max_share;
-    if (wanted_ns <= (double)interval->min_ns)
-        interval->current_ns = interval->min_ns;
-    else if (wanted_ns >= (double)interval->max_ns)
-        interval->current_ns = interval->max_ns;
-    else
-        interval->current_ns = (uint64_t)wanted_ns;
+    if (interval->max_share > 0)
+        interval->current_ns = (uint64_t)lesser(
+            greater((double)interval->mean_ns / interval->max_share, (double)interval->min_ns),
+            (double)interval->max_ns);
 }
 
 #endif

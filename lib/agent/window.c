@@ -22,6 +22,10 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
     /* A dry run has no map, which would have the window. */
     bool would_have = backend == RIPTIDE_PROGRAM && agent->stages.applier.dry_run && estimate &&
                       estimate->cwnd > 0;
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
+    const char *why = backend == RIPTIDE_PROGRAM
+                          ? stats.program_reason
+                          : stats.rules_reason[family_index(window->dst.family)];
     char off[RIPTIDE_PREFIX_TEXT_BYTES];
     const struct riptide_route *found;
 
@@ -44,6 +48,8 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
     if (is_off && given->state == RIPTIDE_ROUTE_WITHDRAWN) {
         riptide_prefix_format(&estimate->hint, off);
         snprintf(given->reason, sizeof(given->reason), "windows are off for %s", off);
+    } else if (given->state == RIPTIDE_ROUTE_APPLIED && !popped && why) {
+        snprintf(given->reason, sizeof(given->reason), "%s", why);
     }
     return given;
 }

@@ -12,12 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sets up all members that depend on the configuration. */
-static void lay_out(struct riptide_estimator *estimator)
+RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
+                                         const struct riptide_estimator_config *given,
+                                         struct riptide_error *error)
 {
-    const struct riptide_estimator_config *config = &estimator->config;
-    size_t memory_bytes = config->policy->memory_bytes, entry_bytes = sizeof(struct destination);
+    CLEANUP(estimator_freep) struct riptide_estimator *estimator = NULL;
+    size_t memory_bytes, entry_bytes = sizeof(struct destination);
+    const struct riptide_estimator_config *config;
+    int r;
 
+    error_set(error, "%s", "");
+    estimator = calloc(1, sizeof(*estimator));
+    if (!estimator)
+        return error_fill(error, -ENOMEM);
+    r = estimator_config_check(&estimator->config, given, error);
+    if (r < 0)
+        return error_fill(error, r);
+    config = &estimator->config;
+    memory_bytes = config->policy->memory_bytes;
     estimator->memory_at = offsetof(struct destination, memory);
     if (memory_bytes > SMALL_MEMORY_BYTES) {
         estimator->memory_at = entry_bytes;
@@ -29,23 +41,7 @@ static void lay_out(struct riptide_estimator *estimator)
     estimator->is_by_host = config->prefix_len4 == 32 && config->prefix_len6 == 128;
     estimator->changed = NONE;
     estimator->input.config = config;
-}
 
-RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
-                                         const struct riptide_estimator_config *config,
-                                         struct riptide_error *error)
-{
-    CLEANUP(estimator_freep) struct riptide_estimator *estimator = NULL;
-    int r;
-
-    error_set(error, "%s", "");
-    estimator = calloc(1, sizeof(*estimator));
-    if (!estimator)
-        return error_fill(error, -ENOMEM);
-    r = estimator_config_check(&estimator->config, config, error);
-    if (r < 0)
-        return error_fill(error, r);
-    lay_out(estimator);
     *estimatorp = estimator;
     estimator = NULL;
     return 0;

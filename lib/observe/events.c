@@ -20,7 +20,7 @@ static int set_membership(const struct events *events, int option)
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < sizeof(groups) / sizeof(groups[0]); i++)
-        r = netlink_set_membership(events->socket, option, groups[i]);
+        r = netlink_set_option(events->socket, option, groups[i]);
     return r;
 }
 

@@ -186,6 +186,8 @@ static void describe(struct experiment *experiment, const struct verdict *verdic
 
 enum suspension_step experiment_judge(struct experiment *experiment, uint64_t now_ns)
 {
+    /* Stretches begin without end: the k-th errs so rarely that all together err as one would. */
+    double k = (double)experiment->n_stretches + 1, alpha = VERDICT_ALPHA / (k * (k + 1));
     bool is_new = experiment->n_new > 0;
     struct verdict verdict, *found = NULL;
     enum suspension_step step;
@@ -194,8 +196,7 @@ enum suspension_step experiment_judge(struct experiment *experiment, uint64_t no
         experiment->traffic_ns += now_ns - experiment->judged_ns;
     experiment->judged_ns = now_ns;
     experiment->n_new = 0;
-    if (is_new && verdict_compute_fair(&verdict, experiment->stretch,
-                                       verdict_nth_alpha(experiment->n_stretches + 1)) == 0)
+    if (is_new && verdict_compute_fair(&verdict, experiment->stretch, alpha) == 0)
         found = &verdict;
     step = suspension_judge(&experiment->suspension, found, now_ns);
     if (step == SUSPENSION_BEGINS)

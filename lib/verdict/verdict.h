@@ -97,15 +97,6 @@ enum { VERDICT_MIN_CONNECTIONS = 20 };
 /* How often the intervals of an experiment, for users or for suspension, may miss the truth. */
 #define VERDICT_ALPHA 0.05
 
-/*
- * For sums that begin anew without end: with the k-th (from 1 on) of these, all of them together
- * err as often as one of VERDICT_ALPHA.
- */
-static inline double verdict_nth_alpha(uint32_t k)
-{
-    return VERDICT_ALPHA / ((double)k * ((double)k + 1));
-}
-
 /* Classes are weighted by the connections that they add to the comparison. */
 struct verdict {
     double n[ARMS]; /* connections, of classes with two of each arm */

@@ -56,7 +56,7 @@ int router_subscribe(struct router *router, bool is_on)
     int option = is_on ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP, r = 0;
 
     for (size_t i = 0; r == 0 && i < sizeof(groups) / sizeof(groups[0]); i++) {
-        r = netlink_set_membership(router->notifications, option, groups[i]);
+        r = netlink_set_option(router->notifications, option, groups[i]);
         /* RTNLGRP_NEXTHOP needs Linux 5.3; without it there are no objects. */
         if (groups[i] == RTNLGRP_NEXTHOP)
             r = 0;
