@@ -237,7 +237,7 @@ static void read_text(struct netlink *netlink, const struct nlmsghdr *message)
     const uint16_t flags = NLM_F_ACK_TLVS | NLM_F_CAPPED;
     const struct nlattr *words = NULL;
 
-    if ((message->nlmsg_flags & flags) == flags &&
+    if (message->nlmsg_type == NLMSG_ERROR && (message->nlmsg_flags & flags) == flags &&
         netlink_has_header(message, sizeof(struct nlmsgerr)))
         words = netlink_find(netlink_attrs(message, sizeof(struct nlmsgerr)), NLMSGERR_ATTR_MSG);
     snprintf(netlink->text, sizeof(netlink->text), "%.*s",
