@@ -158,30 +158,6 @@ TEST(no_window_gives_way_to_a_destination_without_evidence)
     assert_int_equal(count_windows(estimator, 1, 3), 1);
 }
 
-TEST(destination_not_sampled_for_longest_gives_way)
-{
-    ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = 3);
-    struct riptide_estimate why;
-
-    for (uint32_t i = 1; i <= 3; i++)
-        assert_int_equal(add_unused(estimator, apart(0, i)), RIPTIDE_E_LEFT_OUT);
-    tick_at(estimator, 1 * S);
-    for (uint32_t i = 4; i <= 6; i++)
-        assert_int_equal(add_unused(estimator, apart(0, i)), RIPTIDE_E_LEFT_OUT);
-    assert_int_equal(add_unused(estimator, apart(0, 7)), RIPTIDE_E_FULL);
-    tick_at(estimator, 2 * S);
-    for (uint32_t i = 4; i <= 8; i += 2)
-        assert_int_equal(add_unused(estimator, apart(0, i)), RIPTIDE_E_LEFT_OUT);
-    assert_int_equal(add_unused(estimator, apart(0, 9)), RIPTIDE_E_FULL);
-    tick_at(estimator, 3 * S);
-    for (uint32_t i = 4; i <= 8; i++) {
-        struct riptide_prefix dst = apart(0, i);
-
-        assert_int_equal(riptide_estimator_find(estimator, &dst, &why) == 0, i % 2 == 0);
-    }
-    assert_int_equal(stats_of(estimator).overflow, 2);
-}
-
 /* Open connections do not take places from each other in turns, but idle ones need none. */
 TEST(connections_keep_their_place_until_they_are_idle)
 {

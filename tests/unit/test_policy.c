@@ -5,16 +5,6 @@
 
 #include <math.h>
 
-TEST(each_policy_is_found_by_its_name)
-{
-    size_t n;
-
-    for (n = 0; policies[n]; n++)
-        assert_ptr_equal(riptide_policy_find(policies[n]->name), policies[n]);
-    assert_int_equal(n, 3);
-    assert_null(riptide_policy_find("no such"));
-}
-
 TEST(paper_and_bdp_count_open_connections_alone)
 {
     static const char *const names[] = { "paper", "bdp" };
@@ -75,11 +65,11 @@ TEST(bdp_fades_over_a_minute)
 TEST(each_policy_knows_the_smallest_round_trip_time)
 {
     for (size_t n = 0; policies[n]; n++) {
-        static const uint32_t min_rtts_us[] = { 30000, 0, 20000 };
+        static const uint32_t min_rtts_us[] = { 30000, 20000, 0, 25000 };
         ESTIMATOR *estimator = estimator_of_policy(policies[n]->name);
         struct riptide_sample sample = busy(30);
 
-        for (size_t i = 0; i < 3; i++) {
+        for (size_t i = 0; i < 4; i++) {
             sample.min_rtt_us = min_rtts_us[i];
             add(estimator, sample);
         }

@@ -10,69 +10,48 @@
 
 #define MS UINT64_C(1000000)
 
+#define ASSERT_READ(kind, type, text, expected)                                                    \
+    do {                                                                                           \
+        type value = (type)1;                                                                      \
+                                                                                                   \
+        assert_int_equal(kind.parse(&value, text), 0);                                             \
+        assert_true(value == (expected));                                                          \
+    } while (0)
+
 TEST(durations)
 {
-    static const struct {
-        const char *text;
-        uint64_t ns;
-    } cases[] = {
-        { "500ms", 500 * MS },
-        { "1s", 1000 * MS },
-        { "90s", 90000 * MS },
-        { "60s", 60000 * MS },
-        { "10min", 600000 * MS },
-        { "10m", 600000 * MS },
-        { "1h", 3600000 * MS },
-        { "1d", 86400000 * MS },
-        { "36h", 129600000 * MS },
-        { "213503d", UINT64_C(213503) * 86400000 * MS },
-        { "1500ms", 1500 * MS },
-        { "0s", 0 },
-        { "010s", 10000 * MS },
-        { "5124095h", UINT64_C(5124095) * 3600000 * MS },
-    };
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        uint64_t ns = 1;
-
-        assert_int_equal(value_duration.parse(&ns, cases[i].text), 0);
-        assert_int_equal(ns, cases[i].ns);
-    }
+    ASSERT_READ(value_duration, uint64_t, "500ms", 500 * MS);
+    ASSERT_READ(value_duration, uint64_t, "1s", 1000 * MS);
+    ASSERT_READ(value_duration, uint64_t, "90s", 90000 * MS);
+    ASSERT_READ(value_duration, uint64_t, "60s", 60000 * MS);
+    ASSERT_READ(value_duration, uint64_t, "10min", 600000 * MS);
+    ASSERT_READ(value_duration, uint64_t, "10m", 600000 * MS);
+    ASSERT_READ(value_duration, uint64_t, "1h", 3600000 * MS);
+    ASSERT_READ(value_duration, uint64_t, "1d", 86400000 * MS);
+    ASSERT_READ(value_duration, uint64_t, "36h", 129600000 * MS);
+    ASSERT_READ(value_duration, uint64_t, "213503d", UINT64_C(213503) * 86400000 * MS);
+    ASSERT_READ(value_duration, uint64_t, "1500ms", 1500 * MS);
+    ASSERT_READ(value_duration, uint64_t, "0s", 0);
+    ASSERT_READ(value_duration, uint64_t, "010s", 10000 * MS);
+    ASSERT_READ(value_duration, uint64_t, "5124095h", UINT64_C(5124095) * 3600000 * MS);
 }
 
 TEST(numbers_words_and_shares)
 {
-    const struct riptide_policy *policy;
-    enum riptide_backend backend;
-    enum log_level level;
     const char *path;
-    uint32_t number;
-    double share;
-    uint8_t byte;
-    bool flag;
 
-    assert_int_equal(value_u32.parse(&number, "4294967295"), 0);
-    assert_int_equal(number, UINT32_MAX);
-    assert_int_equal(value_u32.parse(&number, "010"), 0);
-    assert_int_equal(number, 10);
-    assert_int_equal(value_u8.parse(&byte, "255"), 0);
-    assert_int_equal(byte, 255);
-    assert_int_equal(value_flag.parse(&flag, "yes"), 0);
-    assert_true(flag);
-    assert_int_equal(value_flag.parse(&flag, "off"), 0);
-    assert_false(flag);
+    ASSERT_READ(value_u32, uint32_t, "4294967295", UINT32_MAX);
+    ASSERT_READ(value_u32, uint32_t, "010", 10);
+    ASSERT_READ(value_u8, uint8_t, "255", 255);
+    ASSERT_READ(value_flag, bool, "yes", true);
+    ASSERT_READ(value_flag, bool, "off", false);
+    ASSERT_READ(value_share, double, "20%", 0.2);
+    ASSERT_READ(value_share, double, "0.00000001", 0.00000001);
+    ASSERT_READ(value_backend, unsigned int, "both", RIPTIDE_BOTH);
+    ASSERT_READ(value_level, unsigned int, "debug", LOG_LEVEL_DEBUG);
+    ASSERT_READ(value_policy, const struct riptide_policy *, "paper", riptide_policy_find("paper"));
     assert_int_equal(value_path.parse(&path, "/a b;c=#"), 0);
     assert_string_equal(path, "/a b;c=#");
-    assert_int_equal(value_share.parse(&share, "20%"), 0);
-    assert_true(share == 0.2);
-    assert_int_equal(value_share.parse(&share, "0.00000001"), 0);
-    assert_true(share == 0.00000001);
-    assert_int_equal(value_backend.parse(&backend, "both"), 0);
-    assert_int_equal(backend, RIPTIDE_BOTH);
-    assert_int_equal(value_level.parse(&level, "debug"), 0);
-    assert_int_equal(level, LOG_LEVEL_DEBUG);
-    assert_int_equal(value_policy.parse(&policy, "paper"), 0);
-    assert_string_equal(policy->name, "paper");
 }
 
 TEST(what_makes_no_sense_is_refused_and_changes_nothing)
