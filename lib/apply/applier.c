@@ -386,7 +386,7 @@ bool applier_has_route(const struct riptide_applier *applier, const struct ripti
     const struct router *router = applier->router;
     const struct target *target = targets_find(&router->targets, dst);
 
-    return target && target->is_in_kernel && !target->is_not_taken &&
+    return target && target->told.state == RIPTIDE_ROUTE_APPLIED && !target->is_not_taken &&
            router->own[family_index(dst->family)].is_in_place;
 }
 

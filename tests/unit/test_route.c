@@ -71,9 +71,10 @@ TEST(bases_are_equal_where_they_mean_the_same)
                                   &other.metrics[RTAX_INITCWND],
                                   &other.metrics[RTAX_INITRWND],
                                   &other.metrics[RTAX_HOPLIMIT] };
-    const char **const addresses[] = { &other.dst, &other.prefsrc, &other.gateway };
+    const char **const addresses[] = { &other.prefsrc, &other.gateway };
 
-    /* What is of the moment, and the object that the hop is of. */
+    /* Main's prefix, what is of the moment, and the object that the hop is of. */
+    other.dst = "10.1.0.0/16";
     other.expires_hundredths = 0;
     other.protocol = 16;
     other.nh_id = 7;
@@ -297,8 +298,10 @@ static uint32_t metric_of(const struct nlmsghdr *message, uint16_t type)
 TEST(put_has_the_metrics_of_the_base_and_ours_and_fits_a_message)
 {
     const struct route own = { .dst = { AF_INET6, 128, { 0x20, 1 } }, .table = 7230 };
-    struct route base = { .metrics.of = { [RTAX_ADVMSS] = 1300, [RTAX_LOCK] = 1u << RTAX_MTU } };
-    struct own_metrics given = { .initcwnd = 36, .mtu_bytes = 1400, .rto_min_ms = 50 };
+    struct route base = { .metrics.of = { [RTAX_MTU] = 1400,
+                                          [RTAX_ADVMSS] = 1300,
+                                          [RTAX_LOCK] = 1u << RTAX_MTU } };
+    struct own_metrics given = { .initcwnd = 36, .rto_min_ms = 50 };
     static struct nlmsghdr room[REQUEST_MAX_BYTES / sizeof(struct nlmsghdr)];
     const struct nlmsghdr *message = message_route_put(room, &own, &base, &given);
 

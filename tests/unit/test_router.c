@@ -104,7 +104,7 @@ TEST(answer_without_sense_costs_its_destination_alone)
         for (uint32_t i = 0; i < TARGETS; i++) {
             const struct target *target = bed.targets[i];
 
-            assert_int_equal(!target->has_base, i == BAD);
+            assert_int_equal(!target->base, i == BAD);
             assert_int_equal(target->reason != NULL, i == BAD);
             assert_int_equal(target->is_failed, i == BAD && fault == FAULT_REFUSED);
         }

@@ -151,6 +151,15 @@ static int take(struct routing *routing, struct said said)
     return routing_take_link(routing, bytes_message(&bytes));
 }
 
+/* Of a route that leaves by that link. */
+static uint32_t mtu_by(struct routing *routing, uint32_t ifindex, uint8_t family)
+{
+    struct route base = { .dst.family = family, .ifindex = ifindex };
+
+    assert_int_equal(routing_use_link(routing, &base), 0);
+    return base.metrics.of[RTAX_MTU];
+}
+
 /* One after the other; every link concerns us. */
 TEST(links_have_an_mtu_for_each_family)
 {
@@ -185,10 +194,24 @@ TEST(links_have_an_mtu_for_each_family)
         uint32_t ifindex = steps[i].said.ifindex;
 
         if (take(&routing, steps[i].said) != steps[i].outcome ||
-            routing_mtu(&routing, ifindex, AF_INET) != steps[i].ipv4 ||
-            routing_mtu(&routing, ifindex, AF_INET6) != steps[i].ipv6)
+            mtu_by(&routing, ifindex, AF_INET) != steps[i].ipv4 ||
+            mtu_by(&routing, ifindex, AF_INET6) != steps[i].ipv6)
             fail_msg("step %zu", i);
     }
+}
+
+TEST(base_without_an_mtu_has_that_of_its_link)
+{
+    ROUTING routing = { 0 };
+    struct route base = { .dst.family = AF_INET, .ifindex = ETH0, .metrics.of[RTAX_MTU] = 1400 };
+
+    take(&routing, (struct said){ .ifindex = ETH0, 1500, 0 });
+    assert_int_equal(routing_use_link(&routing, &base), 0);
+    assert_int_equal(base.metrics.of[RTAX_MTU], 1400);
+    /* A lock of it is left as it is. */
+    base.metrics = (struct metrics){ .of[RTAX_LOCK] = 1u << RTAX_MTU };
+    assert_int_equal(routing_use_link(&routing, &base), 0);
+    assert_int_equal(base.metrics.of[RTAX_MTU], 0);
 }
 
 TEST(links_are_found_in_whatever_order_they_come)
@@ -199,9 +222,9 @@ TEST(links_are_found_in_whatever_order_they_come)
         take(&routing, (struct said){ .ifindex = 1 + i * 7 % 1000, 1000 + i * 7 % 1000, 0 });
     for (uint32_t i = 0; i < 1000; i += 2)
         take(&routing, (struct said){ .ifindex = 1 + i, 1500, 0, .is_gone = true });
-    for (uint32_t i = 0; i < 1000; i++)
-        assert_int_equal(routing_mtu(&routing, 1 + i, AF_INET), i % 2 ? 1000 + i : 0);
     assert_int_equal(routing.n_links, 500);
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(mtu_by(&routing, 1 + i, AF_INET), i % 2 ? 1000 + i : 0);
 }
 
 TEST(link_message_that_makes_no_sense_changes_nothing)
@@ -217,7 +240,7 @@ TEST(link_message_that_makes_no_sense_changes_nothing)
     assert_int_equal(routing_take_link(&routing, bytes_message(&bytes)), -EBADMSG);
     bytes_begin(&bytes, RTM_NEWLINK, &header, 4);
     assert_int_equal(routing_take_link(&routing, bytes_message(&bytes)), -EBADMSG);
-    assert_int_equal(routing_mtu(&routing, ETH0, AF_INET6), 1400);
+    assert_int_equal(mtu_by(&routing, ETH0, AF_INET6), 1400);
 }
 
 TEST(link_concerns_us_once_a_base_route_leaves_by_it)
@@ -225,8 +248,8 @@ TEST(link_concerns_us_once_a_base_route_leaves_by_it)
     ROUTING routing = { 0 };
 
     assert_int_equal(take(&routing, (struct said){ .ifindex = ETH0, 1500, 1280 }), 0);
-    assert_int_equal(routing_use_link(&routing, ETH0), 0);
-    assert_int_equal(routing_use_link(&routing, ETH1), 0); /* not known yet */
+    assert_int_equal(mtu_by(&routing, ETH0, AF_INET), 1500);
+    assert_int_equal(mtu_by(&routing, ETH1, AF_INET), 0); /* not known yet */
     assert_int_equal(take(&routing, (struct said){ .ifindex = LO, 65536, 1280 }), 0);
     assert_int_equal(take(&routing, (struct said){ .ifindex = ETH1, 1500, 1280 }), 1);
     assert_int_equal(take(&routing, (struct said){ .ifindex = ETH0, .is_gone = true }), 1);

@@ -9,11 +9,7 @@
 
 #include <errno.h>
 
-enum { INITRWND = 100, IFINDEX = 3, LINK_BYTES = 1500 };
-
-/* One link, which the bases below lead through where they have an ifindex. */
-static struct link one_link = { .ifindex = IFINDEX, .mtu_bytes = { LINK_BYTES, 1280 } };
-static const struct routing routing = { .links = &one_link, .n_links = 1 };
+enum { INITRWND = 100 };
 
 /* Those that are freed where they go out of scope. */
 #define TARGETS CLEANUP(targets_deinit) struct targets
@@ -34,15 +30,13 @@ static struct target *get(struct targets *targets, uint32_t i)
 }
 
 /* A base that differs from others by its priority alone. */
-static void set_base(struct target *target, uint32_t priority)
+static void set_base(struct targets *targets, struct target *target, uint32_t priority)
 {
     struct route base;
 
     memset(&base, 0, sizeof(base));
-    base.dst = (struct riptide_prefix){ AF_INET, 8, { 10 } };
     base.priority = priority;
-    base.ifindex = IFINDEX;
-    assert_true(target_set_base(target, &base, NULL));
+    assert_int_equal(targets_set_base(targets, target, &base), 0);
 }
 
 /* What is pushed again at once waits until all others had their turn. */
@@ -113,9 +107,9 @@ TEST(targets_left_alone_or_not_taken_are_counted)
 
     target = get(&targets, 0);
     target->wanted.initcwnd = 36;
-    target_set_base(target, NULL, "its base route is odd");
+    target->reason = "its base route is odd";
     for (int i = 0; i < 2; i++) {
-        targets_tell(&targets, target, &routing, false);
+        targets_tell(&targets, target);
         assert_int_equal(targets.n_left_alone, 1);
     }
     assert_ptr_equal(targets_take(&targets, WORK_POP), target);
@@ -137,10 +131,10 @@ TEST(failure_and_its_text_are_told_until_the_next_write)
 
     target = get(&targets, 0);
     target->wanted.initcwnd = 36;
-    set_base(target, 100);
+    set_base(&targets, target, 100);
     target->error = -EINVAL;
     target->error_text = strdup("no such device");
-    targets_tell(&targets, target, &routing, false);
+    targets_tell(&targets, target);
     assert_ptr_equal(targets_take(&targets, WORK_POP), target);
     target_show(target, &shown);
     assert_int_equal(shown.state, RIPTIDE_ROUTE_FAILED);
@@ -148,7 +142,8 @@ TEST(failure_and_its_text_are_told_until_the_next_write)
     assert_string_equal(shown.reason, "no such device");
     target->error = 0;
     targets_set_in_kernel(&targets, target, true);
-    targets_tell(&targets, target, &routing, true);
+    target->written.initcwnd = 36;
+    targets_tell(&targets, target);
     target_show(target, &shown);
     assert_int_equal(shown.state, RIPTIDE_ROUTE_APPLIED);
     assert_string_equal(shown.reason, "");
@@ -159,15 +154,15 @@ TEST(route_is_sure_while_its_base_stays)
     TARGETS targets = { .max = 4 };
     struct target *target = get(&targets, 0);
 
-    set_base(target, 100);
+    set_base(&targets, target, 100);
     target->is_sure = true;
-    set_base(target, 100);
+    set_base(&targets, target, 100);
     assert_true(target->is_sure);
-    set_base(target, 200);
+    set_base(&targets, target, 200);
     assert_false(target->is_sure);
     target->is_sure = true;
-    target_set_base(target, NULL, "gone");
-    assert_false(target->has_base || target->is_sure);
+    assert_int_equal(targets_set_base(&targets, target, NULL), 0);
+    assert_false(target->base || target->is_sure);
 }
 
 /* Of targets that come and go. */
@@ -205,12 +200,12 @@ TEST(targets_inside_a_prefix_are_found_and_each_that_is_due_is_taken_once)
 
 static bool is_wanted(const struct target *target)
 {
-    return !target_state(target, &routing).reason;
+    return !target_state(target).reason;
 }
 
 static bool is_write_due(const struct target *target)
 {
-    const struct target_state state = target_state(target, &routing);
+    const struct target_state state = target_state(target);
 
     return state.is_put || state.is_delete;
 }
@@ -220,43 +215,34 @@ TEST(route_has_the_metrics_of_its_base_and_ours)
 {
     static const struct {
         struct metrics base;
-        uint32_t ifindex, rto_min_us, pmtu_bytes;
+        uint32_t rto_min_us, pmtu_bytes;
         struct own_metrics expected;
         bool is_narrow;
     } cases[] = {
-        { { { 0 } }, 0, 0, 1300, { 36, 0, 0, 0 }, false },
+        { { { 0 } }, 0, 1300, { 36, 0, 0 }, false },
         /* initrwnd is raised to the largest window, and is not introduced */
-        { { .of = { [RTAX_INITRWND] = 1 } }, 0, 0, 0, { 36, 100, 0, 0 }, false },
-        { { .of = { [RTAX_INITRWND] = 101 } }, 0, 0, 0, { 36, 101, 0, 0 }, false },
-        { { .of = { [RTAX_INITRWND] = UINT32_MAX } }, 0, 0, 0, { 36, UINT32_MAX, 0, 0 }, false },
-        /* the mtu of the base, or else of its link */
-        { { .of = { [RTAX_MTU] = 1400 } }, 0, 0, 0, { 36, 0, 1400, 0 }, false },
-        { { .of = { [RTAX_MTU] = 1300 } }, IFINDEX, 0, 1300, { 36, 0, 1300, 0 }, false },
-        { { .of = { [RTAX_MTU] = 1400 } }, IFINDEX, 0, 1300, { 36, 0, 1400, 0 }, true },
-        { { { 0 } }, IFINDEX, 0, 0, { 36, 0, LINK_BYTES, 0 }, false },
-        { { { 0 } }, IFINDEX, 0, 1300, { 36, 0, LINK_BYTES, 0 }, true },
-        { { { 0 } }, IFINDEX, 0, LINK_BYTES, { 36, 0, LINK_BYTES, 0 }, false },
-        { { { 0 } }, IFINDEX, 0, 9000, { 36, 0, LINK_BYTES, 0 }, false },
-        { { .of = { [RTAX_MTU] = 9000 } }, IFINDEX, 0, 0, { 36, 0, 9000, 0 }, false },
-        /* a lock of the mtu is left as it is */
-        { { .of = { [RTAX_LOCK] = 1u << RTAX_MTU } }, IFINDEX, 0, 552, { 36, 0, 0, 0 }, false },
-        { { .of = { [RTAX_MTU] = 1400, [RTAX_LOCK] = 1u << RTAX_MTU } },
-          0, 0, 0, { 36, 0, 1400, 0 }, false },
+        { { .of = { [RTAX_INITRWND] = 1 } }, 0, 0, { 36, 100, 0 }, false },
+        { { .of = { [RTAX_INITRWND] = 101 } }, 0, 0, { 36, 101, 0 }, false },
+        { { .of = { [RTAX_INITRWND] = UINT32_MAX } }, 0, 0, { 36, UINT32_MAX, 0 }, false },
+        { { .of = { [RTAX_MTU] = 1400 } }, 0, 0, { 36, 0, 0 }, false },
+        { { .of = { [RTAX_MTU] = 1400 } }, 0, 1300, { 36, 0, 0 }, true },
+        { { .of = { [RTAX_MTU] = 1400 } }, 0, 1400, { 36, 0, 0 }, false },
+        { { .of = { [RTAX_MTU] = 1400 } }, 0, 9000, { 36, 0, 0 }, false },
         /* the kernel counts in ms; without one of ours that of the base is copied */
-        { { .of = { [RTAX_RTO_MIN] = 20 } }, 0, 0, 0, { 36, 0, 0, 0 }, false },
-        { { .of = { [RTAX_RTO_MIN] = 20 } }, 0, 49001, 0, { 36, 0, 0, 50 }, false },
+        { { .of = { [RTAX_RTO_MIN] = 20 } }, 0, 0, { 36, 0, 0 }, false },
+        { { .of = { [RTAX_RTO_MIN] = 20 } }, 49001, 0, { 36, 0, 50 }, false },
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct base base = { .route.metrics = cases[i].base };
         const struct target target = {
             .wanted = { .initcwnd = 36,
                         .cwnd_max = INITRWND,
                         .rto_min_us = cases[i].rto_min_us,
                         .pmtu_bytes = cases[i].pmtu_bytes },
-            .has_base = true,
-            .base = { .ifindex = cases[i].ifindex, .metrics = cases[i].base },
+            .base = &base,
         };
-        struct own_metrics given = target_state(&target, &routing).own;
+        struct own_metrics given = target_state(&target).own;
 
         if (memcmp(&given, &cases[i].expected, sizeof(given)) != 0 ||
             is_wanted(&target) == cases[i].is_narrow)
@@ -264,15 +250,17 @@ TEST(route_has_the_metrics_of_its_base_and_ours)
     }
 }
 
+static struct base its_base;
+
 /* In the kernel exactly as it is wanted. */
 static struct target settled(void)
 {
+    its_base = (struct base){ .route = { .priority = 100, .metrics.of[RTAX_INITRWND] = 20 } };
     return (struct target){ .wanted = { .initcwnd = 36, .cwnd_max = INITRWND },
-                            .has_base = true,
-                            .base = { .priority = 100, .metrics.of[RTAX_INITRWND] = 20 },
+                            .base = &its_base,
                             .is_in_kernel = true,
                             .is_sure = true,
-                            .written = { 36, INITRWND, 0, 0 } };
+                            .written = { 36, INITRWND, 0 } };
 }
 
 /* Whether a change of `target`, which was settled, needs a write. */
@@ -286,16 +274,15 @@ TEST(route_that_is_not_as_wanted_needs_a_write)
     assert_true(IS_DUE_AFTER(target.wanted.cwnd_max++));
     assert_true(IS_DUE_AFTER(target.wanted.initcwnd += 4));
     assert_true(IS_DUE_AFTER(target.written.initrwnd--));
-    assert_true(IS_DUE_AFTER(target.written.mtu_bytes++));
     assert_true(IS_DUE_AFTER(target.written.rto_min_ms++));
     assert_true(IS_DUE_AFTER(target.is_sure = false));
     assert_true(IS_DUE_AFTER(target.is_in_kernel = target.is_sure = false));
     /* It is deleted. */
     assert_true(IS_DUE_AFTER(target.wanted.initcwnd = 0));
-    assert_true(IS_DUE_AFTER(target.has_base = false));
+    assert_true(IS_DUE_AFTER(target.base = NULL));
     assert_true(IS_DUE_AFTER(target.error = -EINVAL));
     assert_false(IS_DUE_AFTER(target.wanted.initcwnd = 0, target.is_in_kernel = target.is_sure = false));
-    assert_false(IS_DUE_AFTER(target.has_base = false, target.is_in_kernel = target.is_sure = false));
+    assert_false(IS_DUE_AFTER(target.base = NULL, target.is_in_kernel = target.is_sure = false));
     assert_false(IS_DUE_AFTER(target.error = -EINVAL, target.is_in_kernel = target.is_sure = false));
 }
 
@@ -325,7 +312,7 @@ TEST(window_moves_in_steps)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct target target = settled();
 
-        target.base.metrics.of[RTAX_INITRWND] = target.written.initrwnd;
+        its_base.route.metrics.of[RTAX_INITRWND] = target.written.initrwnd;
         target.written.initcwnd = cases[i].from;
         target.wanted.initcwnd = cases[i].to;
         target.wanted.cwnd_max = cases[i].cwnd_max;
@@ -354,8 +341,8 @@ TEST(no_route_is_below_its_base_but_on_purpose)
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        const struct target target = { .has_base = true,
-                                       .base.metrics.of[RTAX_INITCWND] = cases[i].of_base,
+        struct base base = { .route.metrics.of[RTAX_INITCWND] = cases[i].of_base };
+        const struct target target = { .base = &base,
                                        .wanted = { .initcwnd = cases[i].initcwnd,
                                                    .cwnd_max = 100,
                                                    .may_lower = cases[i].may_lower,
@@ -366,7 +353,7 @@ TEST(no_route_is_below_its_base_but_on_purpose)
 
         if (is_wanted(&target) != (cases[i].written > 0) ||
             (cases[i].written > 0 &&
-             target_state(&target, &routing).own.initcwnd != cases[i].written) ||
+             target_state(&target).own.initcwnd != cases[i].written) ||
             is_write_due(&target) !=
                 (cases[i].written > 0 || cases[i].exists))
             fail_msg("case %zu", i);

@@ -43,7 +43,7 @@ int plan_want(struct router *router, const struct riptide_wanted *wanted)
     if (r != 0)
         return r;
     target->wanted = *wanted;
-    target->must_ask |= !target->has_base || target->error != 0;
+    target->must_ask |= !target->base || target->error != 0;
     targets_push(&router->targets, WORK_SYNC, target);
     router->has_work = true;
     return 0;
@@ -102,9 +102,10 @@ static void plan_touch_link(struct router *router, uint32_t ifindex,
 {
     for (uint32_t k = 0; k < router->targets.n; k++) {
         struct target *target = router->targets.list[k];
+        const struct route *base = target->base ? &target->base->route : NULL;
 
-        if (target->base.ifindex == ifindex ||
-            (source && riptide_prefix_equal(&target->base.prefsrc, source)))
+        if (base && (base->ifindex == ifindex ||
+                     (source && riptide_prefix_equal(&base->prefsrc, source))))
             touch_target(router, target, TOUCH_ROUTE);
     }
 }

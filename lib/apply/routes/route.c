@@ -188,6 +188,7 @@ const char *base_parse(struct route *base, const struct riptide_prefix *dst,
     if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(base, answer) < 0)
         return base_malformed;
     reason = route_reason(base, dst);
+    base->dst = (struct riptide_prefix){ .family = dst->family };
     base->expires_s = 0;
     base->protocol = 0;
     base->is_cached = false;
@@ -252,7 +253,6 @@ struct nlmsghdr *message_route_put(void *room, const struct route *own, const st
     put_address(request, RTA_PREFSRC, &base->prefsrc);
     metrics.of[RTAX_INITCWND] = given->initcwnd;
     metrics.of[RTAX_INITRWND] = given->initrwnd;
-    metrics.of[RTAX_MTU] = given->mtu_bytes;
     /* The kernel uses it only if it is locked (tcp_rto_min in include/net/tcp.h). */
     if (given->rto_min_ms > 0) {
         metrics.of[RTAX_RTO_MIN] = given->rto_min_ms;

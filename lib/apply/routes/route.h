@@ -52,9 +52,9 @@ extern const char *const base_malformed;
 
 /*
  * Reads the kernel's answer to a query for the host `dst` with RTM_F_FIB_MATCH |
- * RTM_F_LOOKUP_TABLE: a route, or the error that a query for a blackhole gets. The base is as in
- * main, with main's prefix, but without its protocol and lifetime, so that equivalent answers are
- * equal bytes. Returns NULL, or the reason (static) why there is none.
+ * RTM_F_LOOKUP_TABLE: a route, or the error that a query for a blackhole gets. Of the base's prefix,
+ * protocol and lifetime only the family is kept: bases are equal bytes where our routes by them are.
+ * Returns NULL, or the reason (static) why there is none.
  */
 const char *base_parse(struct route *base, const struct riptide_prefix *dst,
                        const struct nlmsghdr *answer);
@@ -64,7 +64,7 @@ bool base_is_answer(int error);
 
 /* Metrics of a route of ours that are not simply copied; 0: not set. */
 struct own_metrics {
-    uint32_t initcwnd, initrwnd, mtu_bytes, rto_min_ms;
+    uint32_t initcwnd, initrwnd, rto_min_ms;
 };
 
 /*

@@ -8,6 +8,7 @@
 #define RIPTIDE_LIB_APPLY_ROUTER_H
 
 #include "netlink.h"
+#include "routing.h"
 #include "rule.h"
 #include "targets.h"
 

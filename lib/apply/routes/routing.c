@@ -151,13 +151,6 @@ static struct link *find_link(const struct routing *routing, uint32_t ifindex)
     return NULL;
 }
 
-uint32_t routing_mtu(const struct routing *routing, uint32_t ifindex, uint8_t family)
-{
-    const struct link *link = find_link(routing, ifindex);
-
-    return link ? link->mtu_bytes[family_index(family)] : 0;
-}
-
 /* IPv6 has its own MTU, which routers and a sysctl can set below that of the link. */
 static uint32_t ipv6_mtu(struct netlink_walk attrs)
 {
@@ -237,13 +230,17 @@ int routing_take_link(struct routing *routing, const struct nlmsghdr *message)
     return r < 0 ? r : concerns_us;
 }
 
-int routing_use_link(struct routing *routing, uint32_t ifindex)
+int routing_use_link(struct routing *routing, struct route *base)
 {
-    const struct link unknown = { .ifindex = ifindex, .is_used = true };
-    struct link *link = find_link(routing, ifindex);
+    const struct link unknown = { .ifindex = base->ifindex, .is_used = true };
+    struct link *link = find_link(routing, base->ifindex);
+    uint32_t *of = base->metrics.of;
 
     if (!link)
         return add_link(routing, &unknown);
     link->is_used = true;
+    /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
+    if (of[RTAX_MTU] == 0 && !(of[RTAX_LOCK] & 1u << RTAX_MTU))
+        of[RTAX_MTU] = link->mtu_bytes[family_index(base->dst.family)];
     return 0;
 }

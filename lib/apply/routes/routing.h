@@ -73,10 +73,11 @@ const char *routing_reason(const struct routing *routing, int i);
  */
 int routing_take_link(struct routing *routing, const struct nlmsghdr *message);
 
-/* The MTU of a link in bytes; 0: unknown, or more than a route can have. */
-uint32_t routing_mtu(const struct routing *routing, uint32_t ifindex, uint8_t family);
-
-/* A base route leaves by that link. Errors: -ENOMEM. */
-int routing_use_link(struct routing *routing, uint32_t ifindex);
+/*
+ * The base route leaves by its link, whose changes concern us from now on. Without an mtu it gets
+ * that of the link, if known. That would apply anyway, but must be explicit for open connections
+ * when our route is deleted, and with it its device (docs/design.md). Errors: -ENOMEM.
+ */
+int routing_use_link(struct routing *routing, struct route *base);
 
 #endif

@@ -62,8 +62,8 @@ static void delete_found(struct router *router)
 static void on_our_route(struct router *router, const struct route *route)
 {
     const struct target *target = targets_find(&router->targets, &route->dst);
-    bool is_known = target && target->is_in_kernel && target->has_base &&
-                    target->base.priority == route->priority &&
+    bool is_known = target && target->is_in_kernel && target->base &&
+                    target->base->route.priority == route->priority &&
                     route->table == router->config.table;
 
     if (is_known || !router->is_claimed)

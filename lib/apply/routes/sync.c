@@ -26,12 +26,13 @@ static void take_base(struct router *router, struct target *target, const struct
 {
     struct route base;
     const char *reason = answer ? base_parse(&base, &target->wanted.dst, answer) : base_malformed;
+    int r = reason ? 0 : routing_use_link(&router->routing, &base);
 
     router->stats.malformed += reason == base_malformed;
-    target->is_failed = error && !base_is_answer(error);
-    if (target_set_base(target, &base, reason) &&
-        routing_use_link(&router->routing, target->base.ifindex) < 0)
-        target->is_failed = true;
+    target->reason = reason;
+    if (targets_set_base(&router->targets, target, reason || r < 0 ? NULL : &base) < 0)
+        r = -ENOMEM;
+    target->is_failed = r < 0 || (error && !base_is_answer(error));
     target->must_ask = false;
     target->error = 0;
 }
@@ -89,45 +90,33 @@ int sync_resolve(struct router *router, struct target **targets, uint32_t n)
 }
 
 /* One request of a batch of routes. */
-struct write {
+struct request {
     struct target *target;
-    int error;
     bool is_put;
-    struct own_metrics own;
 };
 
 struct writes {
     struct router *router;
-    struct write list[2 * BATCH_MAX_TARGETS];
+    struct request list[2 * BATCH_MAX_TARGETS];
     uint32_t n;
 };
 
-static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
-                       const char *text)
+static void add(struct writes *writes, struct target *target, struct nlmsghdr *message)
 {
-    struct writes *writes = userdata;
-    struct write *write = &writes->list[n];
-
-    (void)answer;
-    /* A route that is gone already counts as deleted. */
-    if (!error || (!write->is_put && error == -ESRCH))
-        return;
-    write->error = error;
-    writes->router->stats.failed++;
-    write->target->error = error;
-    free(write->target->error_text);
-    write->target->error_text = strdup(text[0] ? text : strerror(-error));
+    writes->list[writes->n++] = (struct request){ target, message->nlmsg_type == RTM_NEWROUTE };
+    if (!writes->router->config.dry_run)
+        netlink_add(&writes->router->channel, message);
 }
 
-/* Adds what is due to a target. */
-static void add(struct writes *writes, struct target *target)
+/* Adds what is due to a target, which is then as if the kernel had done it. */
+static void write_target(struct writes *writes, struct target *target)
 {
     struct router *router = writes->router;
-    const struct target_state state = target_state(target, &router->routing);
+    struct netlink *channel = &router->channel;
+    const struct target_state state = target_state(target);
     const struct route own = { .dst = target->wanted.dst,
                                .table = router->config.table,
                                .protocol = OUR_PROTOCOL };
-    bool is_sent = !router->config.dry_run;
 
     /* It could overwrite a foreign route. */
     if (state.is_put && router->routing.has_foreign[family_index(own.dst.family)]) {
@@ -135,42 +124,40 @@ static void add(struct writes *writes, struct target *target)
         return;
     }
     if (state.is_delete) {
-        writes->list[writes->n++] = (struct write){ .target = target };
-        if (is_sent)
-            netlink_add(&router->channel,
-                        message_route_delete(netlink_room(&router->channel), &own));
-    }
-    if (state.is_put) {
-        writes->list[writes->n++] = (struct write){
-            .target = target, .is_put = true, .own = state.own
-        };
-        if (is_sent)
-            netlink_add(&router->channel,
-                        message_route_put(netlink_room(&router->channel), &own, &target->base,
-                                          &state.own));
-    }
-    if (!state.is_delete && !state.is_put && target->wanted.initcwnd != 0)
-        targets_tell(&router->targets, target, &router->routing, false);
-}
-
-static void note(struct router *router, const struct write *write)
-{
-    struct target *target = write->target;
-    bool is_written = write->is_put && !write->error;
-
-    target->is_failed |= write->error != 0;
-    if (is_written) {
-        targets_set_in_kernel(&router->targets, target, true);
-        target->written = write->own;
-    } else if (write->is_put && target->is_in_kernel) {
-        /* The old route may lead elsewhere by now: no route is better than a wrong one. */
-        targets_push(&router->targets, WORK_SYNC, target);
-    } else if (!write->is_put && !write->error) {
+        add(writes, target, message_route_delete(netlink_room(channel), &own));
         targets_set_in_kernel(&router->targets, target, false);
         if (target->wanted.initcwnd == 0)
             target->error = 0;
     }
-    targets_tell(&router->targets, target, &router->routing, is_written);
+    if (state.is_put) {
+        add(writes, target,
+            message_route_put(netlink_room(channel), &own, &target->base->route, &state.own));
+        targets_set_in_kernel(&router->targets, target, true);
+        target->written = state.own;
+    }
+}
+
+static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
+                       const char *text)
+{
+    struct writes *writes = userdata;
+    struct targets *targets = &writes->router->targets;
+    struct target *target = writes->list[n].target;
+    bool is_put = writes->list[n].is_put;
+
+    (void)answer;
+    /* A route that is gone already counts as deleted. */
+    if (!error || (!is_put && error == -ESRCH))
+        return;
+    writes->router->stats.failed++;
+    target->error = error;
+    free(target->error_text);
+    target->error_text = strdup(text[0] ? text : strerror(-error));
+    target->is_failed = true;
+    targets_doubt(targets, target);
+    /* An old route may lead elsewhere by now: it is deleted. None is better than a wrong one. */
+    if (is_put)
+        targets_push(targets, WORK_SYNC, target);
 }
 
 int sync_targets(struct router *router)
@@ -190,20 +177,22 @@ int sync_targets(struct router *router)
     r = sync_resolve(router, asked, n_asked);
     for (uint32_t i = 0; i < n && r == 0; i++) {
         if (netlink_has_room(&router->channel, 2))
-            add(&writes, targets[i]);
+            write_target(&writes, targets[i]);
         else
             targets_push(&router->targets, WORK_SYNC, targets[i]);
     }
     if (r == 0)
         r = netlink_exchange(&router->channel, on_written, &writes);
     router->stats.written += writes.n;
-    for (uint32_t i = 0; i < writes.n && r == 0; i++)
-        note(router, &writes.list[i]);
+    for (uint32_t i = 0; i < writes.n && r < 0; i++)
+        targets_doubt(&router->targets, writes.list[i].target);
     for (uint32_t i = 0; i < n; i++) {
-        if (r < 0)
+        if (r < 0) {
             targets_push(&router->targets, WORK_SYNC, targets[i]);
-        else
+        } else {
+            targets_tell(&router->targets, targets[i]);
             targets_forget_if_done(&router->targets, targets[i]);
+        }
     }
     return r;
 }

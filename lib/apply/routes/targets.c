@@ -7,13 +7,60 @@
 #include "verdict/arm.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static const char not_now[] = "";
 
-static void free_target(struct target *target)
+static int compare_bases(const void *a, const void *b)
 {
+    return memcmp(a, b, sizeof(struct route));
+}
+
+/* The base that this route is, with one more target; NULL: no memory. */
+static struct base *share_base(struct targets *targets, const struct route *route)
+{
+    struct base **node = tsearch(route, &targets->bases, compare_bases);
+    struct base *base;
+
+    if (!node)
+        return NULL;
+    /* It was added, and becomes a copy. */
+    if ((const void *)*node == route) {
+        base = calloc(1, sizeof(*base));
+        if (!base) {
+            tdelete(route, &targets->bases, compare_bases);
+            return NULL;
+        }
+        memcpy(&base->route, route, sizeof(*route)); /* with its padding, for the comparison */
+        *node = base;
+    }
+    (*node)->n_targets++;
+    return *node;
+}
+
+static void leave_base(struct targets *targets, struct base *base)
+{
+    if (!base || --base->n_targets > 0)
+        return;
+    tdelete(base, &targets->bases, compare_bases);
+    free(base);
+}
+
+int targets_set_base(struct targets *targets, struct target *target, const struct route *route)
+{
+    struct base *base = route ? share_base(targets, route) : NULL;
+
+    target->is_sure &= base == target->base;
+    leave_base(targets, target->base);
+    target->base = base;
+    return route && !base ? -ENOMEM : 0;
+}
+
+static void free_target(struct targets *targets, struct target *target)
+{
+    leave_base(targets, target->base);
     free(target->error_text);
     free(target);
 }
@@ -21,7 +68,7 @@ static void free_target(struct target *target)
 void targets_deinit(struct targets *targets)
 {
     for (uint32_t i = 0; i < targets->n; i++)
-        free_target(targets->list[i]);
+        free_target(targets, targets->list[i]);
     free(targets->list);
     *targets = (struct targets){ .max = targets->max };
 }
@@ -70,10 +117,10 @@ static void forget(struct targets *targets, uint32_t i)
         targets->n_due[work] -= target->is_due[work];
         targets->at[work] -= targets->at[work] > i;
     }
-    targets->n_left_alone -= target->told_state == RIPTIDE_ROUTE_LEFT_ALONE;
+    targets->n_left_alone -= target->told.state == RIPTIDE_ROUTE_LEFT_ALONE;
     targets->n--;
     memmove(&targets->list[i], &targets->list[i + 1], (targets->n - i) * sizeof(*targets->list));
-    free_target(target);
+    free_target(targets, target);
 }
 
 static bool is_done(const struct target *target)
@@ -115,7 +162,7 @@ int targets_add(struct targets *targets, const struct riptide_prefix *dst, struc
     if (!target)
         return -ENOMEM;
     target->wanted.dst = *dst;
-    target->told_state = RIPTIDE_ROUTE_WITHDRAWN;
+    target->told.state = RIPTIDE_ROUTE_WITHDRAWN;
     i = search(targets, dst, false);
     memmove(&targets->list[i + 1], &targets->list[i], (targets->n - i) * sizeof(*targets->list));
     targets->list[i] = *targetp = target;
@@ -158,58 +205,69 @@ void targets_set_in_kernel(struct targets *targets, struct target *target, bool 
     targets_set_not_taken(targets, target, is_in_kernel && target->is_not_taken);
 }
 
+void targets_doubt(struct targets *targets, struct target *target)
+{
+    targets_set_in_kernel(targets, target, true);
+    target->is_sure = false;
+}
+
 void targets_set_not_taken(struct targets *targets, struct target *target, bool is_not_taken)
 {
     targets->n_not_taken = targets->n_not_taken + is_not_taken - target->is_not_taken;
     target->is_not_taken = is_not_taken;
 }
 
-void targets_tell(struct targets *targets, struct target *target, const struct routing *routing,
-                  bool is_written)
+static uint32_t base_initcwnd(const struct target *target)
 {
-    const struct target_state now = target_state(target, routing);
-    bool is_without = now.state != RIPTIDE_ROUTE_APPLIED && now.reason != not_now;
-    const char *reason = is_without ? now.reason : NULL;
-    uint32_t base = target->base.metrics.of[RTAX_INITCWND];
+    return target->base ? target->base->route.metrics.of[RTAX_INITCWND] : 0;
+}
 
-    if (is_written || now.state != target->told_state || target->error != target->told_error ||
-        base != target->told_base_initcwnd || reason != target->told_reason)
+void targets_tell(struct targets *targets, struct target *target)
+{
+    const struct target_state state = target_state(target);
+    struct told now = {
+        .error = target->error,
+        .base_initcwnd = base_initcwnd(target),
+        .initcwnd = target->is_in_kernel ? target->written.initcwnd : 0,
+    };
+
+    /* One is withdrawn that there was. */
+    if (state.is_put || (target->wanted.initcwnd == 0 && now.initcwnd + target->told.initcwnd == 0))
+        return;
+    if (target->error != 0)
+        now.state = RIPTIDE_ROUTE_FAILED;
+    else if (target->is_in_kernel)
+        now.state = RIPTIDE_ROUTE_APPLIED;
+    else if (target->wanted.initcwnd == 0)
+        now.state = RIPTIDE_ROUTE_WITHDRAWN;
+    else if (state.reason != not_now)
+        now.state = RIPTIDE_ROUTE_LEFT_ALONE;
+    else
+        return; /* there was no memory for the base route: it is asked again */
+    if (now.state == RIPTIDE_ROUTE_LEFT_ALONE)
+        now.reason = state.reason;
+    if (memcmp(&now, &target->told, sizeof(now)) != 0)
         targets_push(targets, WORK_POP, target);
     targets->n_left_alone += now.state == RIPTIDE_ROUTE_LEFT_ALONE;
-    targets->n_left_alone -= target->told_state == RIPTIDE_ROUTE_LEFT_ALONE;
-    target->told_state = now.state;
-    target->told_error = target->error;
-    target->told_base_initcwnd = base;
-    target->told_reason = reason;
+    targets->n_left_alone -= target->told.state == RIPTIDE_ROUTE_LEFT_ALONE;
+    target->told = now;
 }
 
 void target_show(const struct target *target, struct riptide_route *route)
 {
-    bool is_applied = target->told_state == RIPTIDE_ROUTE_APPLIED;
-    const char *reason = target->told_error ? target->error_text : target->told_reason;
+    bool is_applied = target->told.state == RIPTIDE_ROUTE_APPLIED;
+    const char *reason = target->told.error ? target->error_text : target->told.reason;
 
     *route = (struct riptide_route){
         .dst = target->wanted.dst,
-        .state = target->told_state,
-        .initcwnd = is_applied ? target->written.initcwnd : target->wanted.initcwnd,
-        .base_initcwnd = target->told_base_initcwnd,
-        .error = target->told_error,
+        .state = target->told.state,
+        .initcwnd = is_applied ? target->told.initcwnd : target->wanted.initcwnd,
+        .base_initcwnd = target->told.base_initcwnd,
+        .error = target->told.error,
         .backend = RIPTIDE_ROUTES,
     };
     if (reason)
         snprintf(route->reason, sizeof(route->reason), "%s", reason);
-}
-
-bool target_set_base(struct target *target, const struct route *base, const char *reason)
-{
-    static const struct route none;
-    const struct route *now = reason ? &none : base;
-
-    target->is_sure &= !memcmp(&target->base, now, sizeof(*now));
-    target->has_base = !reason;
-    target->reason = reason;
-    memcpy(&target->base, now, sizeof(*now)); /* with its padding, for the comparison */
-    return target->has_base;
 }
 
 static bool is_within_step(uint32_t from, uint32_t to)
@@ -218,28 +276,22 @@ static bool is_within_step(uint32_t from, uint32_t to)
 }
 
 /*
- * Of the route that is wanted to a target with a base. initcwnd: at least that without us, as the
- * owner of the base route knows the path, unless losses or a hint lowered the window. mtu: the base
- * route's, or its link's. That would apply anyway, but must be explicit for open connections when
- * the route is deleted, and with it its device (docs/design.md).
+ * Of the route that is wanted to a target with this base. initcwnd: at least that without us, as
+ * the owner of the base route knows the path, unless losses or a hint lowered the window.
  */
-static struct own_metrics wanted_metrics(const struct target *target, const struct routing *routing)
+static struct own_metrics wanted_metrics(const struct riptide_wanted *wanted,
+                                         const struct route *base)
 {
-    const struct riptide_wanted *wanted = &target->wanted;
-    const uint32_t *base = target->base.metrics.of;
+    const uint32_t *of = base->metrics.of;
     struct own_metrics given = {
-        .initcwnd = base[RTAX_INITCWND] > 0 ? base[RTAX_INITCWND] : KERNEL_CWND,
-        .initrwnd = base[RTAX_INITRWND],
-        .mtu_bytes = base[RTAX_MTU],
+        .initcwnd = of[RTAX_INITCWND] > 0 ? of[RTAX_INITCWND] : KERNEL_CWND,
+        .initrwnd = of[RTAX_INITRWND],
     };
 
     if (wanted->may_lower || wanted->initcwnd > given.initcwnd)
         given.initcwnd = wanted->initcwnd;
     if (given.initrwnd > 0 && given.initrwnd < wanted->cwnd_max)
         given.initrwnd = wanted->cwnd_max;
-    /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
-    if (given.mtu_bytes == 0 && !(base[RTAX_LOCK] & 1u << RTAX_MTU))
-        given.mtu_bytes = routing_mtu(routing, target->base.ifindex, target->wanted.dst.family);
     if (wanted->rto_min_us > 0)
         given.rto_min_ms = (wanted->rto_min_us - 1) / 1000 + 1;
     return given;
@@ -259,22 +311,23 @@ static bool is_at_base(const struct target *target, uint32_t base, uint32_t init
            (initcwnd > base && !target->is_in_kernel && is_within_step(base, initcwnd));
 }
 
-/* Why there must not be a route. */
-static void find_reason(const struct target *target, struct target_state *state)
+/* Why there must not be a route; NULL: one is wanted. */
+static const char *find_reason(const struct target *target, const struct own_metrics *own)
 {
     const struct riptide_wanted *wanted = &target->wanted;
-    uint32_t base = target->base.metrics.of[RTAX_INITCWND];
+    uint32_t base = base_initcwnd(target);
 
     if (target->error != 0 || wanted->initcwnd == 0)
-        state->reason = not_now;
-    else if (!target->has_base)
-        state->reason = target->reason ? target->reason : not_now;
+        return not_now;
+    if (!target->base)
+        return target->reason ? target->reason : not_now;
     /* What the kernel has learned of the path would be lost at each change of our route. */
-    else if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < state->own.mtu_bytes)
-        state->reason = "its path MTU is smaller than that of its route";
-    else if (is_at_base(target, base, state->own.initcwnd))
-        state->reason = base > 0 ? "the initcwnd of its base route is no smaller"
-                                 : "the kernel's own window is no smaller";
+    if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < target->base->route.metrics.of[RTAX_MTU])
+        return "its path MTU is smaller than that of its route";
+    if (!is_at_base(target, base, own->initcwnd))
+        return NULL;
+    return base > 0 ? "the initcwnd of its base route is no smaller"
+                    : "the kernel's own window is no smaller";
 }
 
 /* Whether the kernel's route differs from the wanted one by more than a step of the window. */
@@ -285,29 +338,21 @@ static bool differs(const struct target *target, const struct own_metrics *wante
     const uint32_t cwnd_max = target->wanted.cwnd_max;
 
     return !target->is_sure || wanted->initrwnd != written->initrwnd ||
-           wanted->mtu_bytes != written->mtu_bytes || wanted->rto_min_ms != written->rto_min_ms ||
+           wanted->rto_min_ms != written->rto_min_ms ||
            (cwnd_max > 0 && from > cwnd_max && from > to) || !is_within_step(from, to);
 }
 
-struct target_state target_state(const struct target *target, const struct routing *routing)
+struct target_state target_state(const struct target *target)
 {
     struct target_state state = { .reason = NULL };
 
-    if (target->has_base)
-        state.own = wanted_metrics(target, routing);
-    find_reason(target, &state);
+    if (target->base)
+        state.own = wanted_metrics(&target->wanted, &target->base->route);
+    state.reason = find_reason(target, &state.own);
     state.is_put = !state.reason && differs(target, &state.own);
     /* One of another base may have another priority, so that no put overwrites it. */
     state.is_delete = target->is_in_kernel && (state.reason || !target->is_sure);
-    if (target->error != 0)
-        state.state = RIPTIDE_ROUTE_FAILED;
-    else if (target->is_in_kernel)
-        state.state = RIPTIDE_ROUTE_APPLIED;
-    else if (target->wanted.initcwnd == 0)
-        state.state = RIPTIDE_ROUTE_WITHDRAWN;
-    else if (state.reason && (target->has_base || target->reason))
-        state.state = RIPTIDE_ROUTE_LEFT_ALONE;
-    else
-        state.state = target->told_state; /* until it was asked and written */
     return state;
 }
+
+_Static_assert(sizeof(struct told) == 16 + sizeof(void *), "it is compared without padding");

@@ -6,7 +6,7 @@
 #ifndef RIPTIDE_LIB_APPLY_TARGETS_H
 #define RIPTIDE_LIB_APPLY_TARGETS_H
 
-#include "routing.h"
+#include "route.h"
 
 #include <riptide/apply.h>
 
@@ -17,34 +17,33 @@ enum work {
     WORKS,
 };
 
-/* What follows from what is wanted, the base route and the kernel's route. */
-struct target_state {
-    bool is_delete;         /* the deletion of the kernel's route is due; */
-    bool is_put;            /* then the route with */
-    struct own_metrics own; /* where there is a base */
-    enum riptide_route_state state;
-    const char *reason;     /* why there must not be a route (static); NULL: one is wanted */
+/* A base route, of all targets that have it: most hosts have one or two. */
+struct base {
+    struct route route; /* first: the key of targets.bases */
+    uint32_t n_targets;
 };
 
 struct target {
     struct riptide_wanted wanted;
-    bool has_base;      /* else it is left alone or was not asked yet, and `base` is 0 */
-    struct route base;
-    const char *reason; /* why there is no base (static); NULL: there is, or not asked */
-    int error;          /* -errno of the last write; 0: none */
-    char *error_text;   /* of it, the kernel's, or NULL */
+    struct base *base;       /* NULL: it was not asked yet, or there is none; */
+    const char *reason;      /* and why (static); NULL: there is one, or it was not asked */
+    int error;               /* -errno of the last write; 0: none */
+    char *error_text;        /* of it, the kernel's, or NULL */
     bool is_due[WORKS];
-    bool must_ask;          /* its base route is unknown, or may have changed */
-    bool is_failed;         /* a query or write was refused: the timer repeats it */
-    bool is_in_kernel;      /* a route of ours, set by targets_set_in_kernel; */
-    bool is_sure;           /* it is the one that was written, for the present base; */
-    bool is_not_taken;      /* and another rule decides before ours: targets_set_not_taken */
+    bool must_ask;      /* its base route is unknown, or may have changed */
+    bool is_failed;     /* a query or write was refused: the timer repeats it */
+    bool is_in_kernel;  /* a route of ours, set by targets_set_in_kernel; */
+    bool is_sure;       /* it is the one that was written, for the present base; */
+    bool is_not_taken;  /* and another rule decides before ours: targets_set_not_taken */
     struct own_metrics written; /* as it was */
     /* What the caller knows of it, or waits to be popped. */
-    enum riptide_route_state told_state;
-    int told_error;
-    uint32_t told_base_initcwnd;
-    const char *told_reason;
+    struct told {
+        enum riptide_route_state state;
+        int error;
+        uint32_t base_initcwnd;
+        uint32_t initcwnd;  /* of the kernel's route; 0: there is none */
+        const char *reason; /* why there is none, if it is wanted (static), or NULL */
+    } told;
 };
 
 struct targets {
@@ -53,6 +52,7 @@ struct targets {
     uint32_t n_due[WORKS], at[WORKS]; /* and where the round is that does it */
     uint32_t n_in_kernel[2];          /* for each of families[] */
     uint32_t n_left_alone, n_not_taken;
+    void *bases; /* of tsearch(3) */
 };
 
 /* Forgets all of them. */
@@ -76,12 +76,18 @@ void targets_push(struct targets *targets, enum work work, struct target *target
 /* The next one for which it was due, in a round of all; or NULL. */
 struct target *targets_take(struct targets *targets, enum work work);
 
+/* Sets the base route; NULL: there is none. Errors: -ENOMEM, and then there is none. */
+int targets_set_base(struct targets *targets, struct target *target, const struct route *route);
+
 void targets_set_in_kernel(struct targets *targets, struct target *target, bool is_in_kernel);
+
+/* The kernel may have any route of ours to it, or none. */
+void targets_doubt(struct targets *targets, struct target *target);
+
 void targets_set_not_taken(struct targets *targets, struct target *target, bool is_not_taken);
 
-/* Brings `told` up to date. Due to be popped is what differs in it, and each route written. */
-void targets_tell(struct targets *targets, struct target *target, const struct routing *routing,
-                  bool is_written);
+/* Unless a write is due, brings `told` up to date; what differs in it is due to be popped. */
+void targets_tell(struct targets *targets, struct target *target);
 
 /* As the caller sees it. */
 void target_show(const struct target *target, struct riptide_route *route);
@@ -89,9 +95,14 @@ void target_show(const struct target *target, struct riptide_route *route);
 /* Forgets a target that is neither wanted nor in the kernel, and for which nothing is due. */
 void targets_forget_if_done(struct targets *targets, struct target *target);
 
-/* Sets the base route, or for a reason none; returns whether there is one. */
-bool target_set_base(struct target *target, const struct route *base, const char *reason);
+/* What follows from what is wanted, the base route and the kernel's route. */
+struct target_state {
+    bool is_delete;         /* the deletion of the kernel's route is due; */
+    bool is_put;            /* then the route with */
+    struct own_metrics own; /* where there is a base */
+    const char *reason;     /* why there must not be a route (static); NULL: one is wanted */
+};
 
-struct target_state target_state(const struct target *target, const struct routing *routing);
+struct target_state target_state(const struct target *target);
 
 #endif
