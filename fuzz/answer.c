@@ -5,7 +5,7 @@
  */
 #include "netlink.h"
 
-#include "apply/routes/route.h"
+#include "apply/routes/routing.h"
 #include "observe/sample.h"
 #include "prefix.h"
 #include "target.h"

@@ -49,8 +49,6 @@ static void check(const struct router *router, const struct nlmsghdr *message)
         break;
     case RTM_NEWLINK:
     case RTM_DELLINK:
-    case RTM_NEWADDR:
-    case RTM_DELADDR: /* no destination has a base route that could lose it */
     case RTM_NEWNETCONF:
     case RTM_DELNETCONF: /* of one link, or of all */
         break;

@@ -26,7 +26,7 @@ faults=(
     "\$a int nobody(int n);\nint nobody(int n)\n{\n$(printf 'n += n == %d ? n : 1;\\n' {1..400})return n;\n}"
     'minimum (line|branch) coverage'
     # a start that fails leaves its rules
-    EBUSY lib/apply/routes/start.c
+    EBUSY lib/apply/routes/router.c
     '/^int router_start/,/^}/s/  remove_unknown(router, SCAN_RULES);/  (void)router;/' 'left in the kernel: rule'
     # the socket is as the umask has it
     modes cli/listener.c 's/umask(0111);/umask(mask);/' 'failed .*test_modes'
@@ -34,7 +34,7 @@ faults=(
     hardening meson.build 's/-Wl,-z,relro,-z,now,/-Wl,-z,relro,-z,lazy,/'
     'failed .*test_hardening'
     # a riptided that ends leaves everything in place
-    --soak lib/apply/routes/start.c '/^int router_stop/,/^}/s/if (router->is_claimed)/if (false)/'
+    --soak lib/apply/routes/router.c '/^int router_stop/,/^}/s/if (router->is_claimed)/if (false)/'
     'VIOLATION: riptided ended with'
 
     fuzz:answer lib/netlink.c 's/error <= 0 ? error : -EBADMSG/error/' 'not so'

@@ -14,7 +14,7 @@
  */
 #include "shim.h"
 
-#include "apply/routes/route.h"
+#include "apply/routes/routing.h"
 #include "internal.h"
 #include "netlink.h"
 

@@ -197,9 +197,11 @@ TEST(every_errno_has_its_reason)
             expected = "there is no route to it";
         else if (number == EINVAL || number == EHOSTUNREACH || number == EACCES)
             expected = denied;
+        else if (number == EBADMSG)
+            expected = malformed; /* netlink.h says so of one that is cut */
         bytes_begin(&answer, NLMSG_ERROR, &error, sizeof(error));
         assert_reason(&answer, "10.6.0.1", expected);
-        bytes_message(&answer)->nlmsg_len--;
+        bytes_message(&answer)->nlmsg_len = NLMSG_LENGTH(sizeof(error.error) - 1);
         assert_reason(&answer, "10.6.0.1", malformed);
     }
 }

@@ -6,8 +6,6 @@
 #include "apply/routes/router.h"
 #include "bytes.h"
 
-#include <linux/if_addr.h>
-
 enum { TARGETS = 3, BAD = 1 };
 
 /* What is wrong with the answer about it; test_route.c has answers that are refused. */
@@ -42,6 +40,7 @@ static void set_up(struct bed *bed)
 
         assert_int_equal(targets_add(&bed->router.targets, &dst, &bed->targets[i]), 0);
         bed->targets[i]->wanted.initcwnd = 40;
+        bed->targets[i]->must_ask = true;
     }
 }
 
@@ -114,15 +113,15 @@ TEST(answer_without_sense_costs_its_destination_alone)
     }
 }
 
-/* An address that comes, which affects nothing, and so many bytes behind it. */
+/* A port of a bridge, which affects nothing, and so many bytes behind it. */
 static void hear(struct router *router, size_t more_bytes)
 {
-    const struct ifaddrmsg address = { .ifa_family = AF_INET };
+    const struct ifinfomsg port = { .ifi_family = AF_BRIDGE };
     struct bytes bytes;
     size_t n_bytes;
     int kernel;
 
-    bytes_begin(&bytes, RTM_NEWADDR, &address, sizeof(address));
+    bytes_begin(&bytes, RTM_NEWLINK, &port, sizeof(port));
     n_bytes = bytes_message(&bytes)->nlmsg_len + more_bytes;
     *router = (struct router){ 0 };
     assert_int_equal(netlink_open(&router->notifications, NETLINK_ROUTE, 0), 0);

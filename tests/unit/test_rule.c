@@ -3,7 +3,7 @@
  * lib/apply/rule: rule messages in the order of the kernel's fib_nl_fill_rule, and such that no
  * kernel sends; the place that a host's rules leave for ours.
  */
-#include "apply/routes/rule.h"
+#include "apply/routes/routing.h"
 #include "bytes.h"
 #include "internal.h"
 
@@ -94,8 +94,7 @@ TEST(every_selector_makes_a_rule_conditional_and_foreign)
 
 TEST(messages_that_make_no_sense_are_refused)
 {
-    static const int types[] = { FRA_TABLE, FRA_PRIORITY, FRA_GOTO, FRA_SUPPRESS_PREFIXLEN,
-                                 FRA_SUPPRESS_IFGROUP };
+    static const int types[] = { FRA_TABLE, FRA_PRIORITY, FRA_GOTO, FRA_SUPPRESS_PREFIXLEN };
     CLEANUP(rules_deinit) struct rules rules = { 0 };
     struct bytes bytes;
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is wanted, what has to be asked again, and what that may cost; what notifications concern.
- * IPv4 routes vanish silently with their device, source address or next-hop object: their event
- * stands for these.
+ * IPv4 routes vanish silently with their device, source address or next-hop object: events of
+ * these, of an address that of its route of type local, stand for them.
  */
 #include "router.h"
 
 #include "prefix.h"
 
 #include <errno.h>
-#include <linux/if_addr.h>
 #include <linux/netconf.h>
 #include <linux/nexthop.h>
 
@@ -49,7 +48,8 @@ int plan_want(struct router *router, const struct riptide_wanted *wanted)
     return 0;
 }
 
-void plan_want_scan(struct router *router, uint32_t parts)
+/* Before any destination is asked again. */
+static void want_scan(struct router *router, uint32_t parts)
 {
     router->scan_wanted |= parts;
     router->has_work = true;
@@ -97,8 +97,7 @@ static void plan_touch_all(struct router *router, enum touch touch)
 }
 
 /* Likewise for those whose base route leaves by that link, or has that source (NULL: none). */
-static void plan_touch_link(struct router *router, uint32_t ifindex,
-                            const struct riptide_prefix *source)
+static void touch_link(struct router *router, uint32_t ifindex, const struct riptide_prefix *source)
 {
     for (uint32_t k = 0; k < router->targets.n; k++) {
         struct target *target = router->targets.list[k];
@@ -112,7 +111,7 @@ static void plan_touch_link(struct router *router, uint32_t ifindex,
 
 void plan_distrust(struct router *router)
 {
-    plan_want_scan(router, SCAN_ALL);
+    want_scan(router, SCAN_ALL);
     plan_touch_all(router, TOUCH_ROUTE);
     plan_remove_rules(router);
 }
@@ -142,7 +141,7 @@ void plan_tick(struct router *router, uint32_t seconds)
     router->has_work = true;
     /* In each round also links, whose MTU may change silently, and flags, which may have ended. */
     if (router->round < seconds)
-        plan_want_scan(router, SCAN_LINKS | (has_flags ? SCAN_ROUTES : 0));
+        want_scan(router, SCAN_LINKS | (has_flags ? SCAN_ROUTES : 0));
 }
 
 /*
@@ -165,9 +164,12 @@ static int follow_route(struct router *router, const struct nlmsghdr *message)
     if (route.table == RT_TABLE_MAIN && message->nlmsg_type == RTM_NEWROUTE)
         routing_follow(&router->routing, &route, message->nlmsg_flags);
     plan_touch(router, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE);
+    /* With an address go routes that have it as their source, with a link's last IPv4 one all. */
+    if (route.type == RTN_LOCAL && message->nlmsg_type == RTM_DELROUTE)
+        touch_link(router, route.ifindex, &route.dst);
     if (is_ours || routing_reason(&router->routing, i) != reason) {
         router->own[i].must_remove = router->is_claimed;
-        plan_want_scan(router, SCAN_ROUTES);
+        want_scan(router, SCAN_ROUTES);
     }
     return 0;
 }
@@ -179,7 +181,7 @@ int plan_follow_link(struct router *router, const struct nlmsghdr *message)
 
     if (r <= 0)
         return r;
-    plan_touch_link(router, (uint32_t)header->ifi_index, NULL);
+    touch_link(router, (uint32_t)header->ifi_index, NULL);
     /* A route that was ignored without carrier may be used again. */
     if (router->routing.depends_on_carrier)
         plan_touch_all(router, TOUCH_BASE);
@@ -198,31 +200,6 @@ static int follow_netconf(struct router *router, const struct nlmsghdr *message)
     return 0;
 }
 
-/*
- * With an address routes that have it as their source go silently, with the last IPv4 address of a
- * link all routes by it. Routes that come with a new one have their own notifications.
- */
-static int follow_address(struct router *router, const struct nlmsghdr *message)
-{
-    const struct ifaddrmsg *header = mnl_nlmsg_get_payload(message);
-    struct netlink_walk attrs = netlink_attrs(message, sizeof(*header));
-    struct riptide_prefix source = { .family = 0 };
-    const struct nlattr *address;
-
-    if (!netlink_has_header(message, sizeof(*header)))
-        return -EBADMSG;
-    if (message->nlmsg_type != RTM_DELADDR)
-        return 0;
-    address = netlink_find(attrs, IFA_LOCAL);
-    if (!address)
-        address = netlink_find(attrs, IFA_ADDRESS);
-    if (!address || mnl_attr_get_payload_len(address) * 8 != prefix_family_bits(header->ifa_family))
-        return -EBADMSG;
-    prefix_from_address(&source, header->ifa_family, mnl_attr_get_payload(address));
-    plan_touch_link(router, header->ifa_index, &source);
-    return 0;
-}
-
 static int follow(struct router *router, const struct nlmsghdr *message)
 {
     const struct nhmsg *hop = mnl_nlmsg_get_payload(message);
@@ -237,17 +214,14 @@ static int follow(struct router *router, const struct nlmsghdr *message)
     case RTM_NEWNETCONF:
     case RTM_DELNETCONF:
         return follow_netconf(router, message);
-    case RTM_NEWADDR:
-    case RTM_DELADDR:
-        return follow_address(router, message);
     case RTM_NEWRULE:
     case RTM_DELRULE:
-        plan_want_scan(router, SCAN_RULES);
+        want_scan(router, SCAN_RULES);
         break;
     default:
         /* The IPv6 routes of a next-hop object lead elsewhere, through any gateway. */
         if (!netlink_has_header(message, sizeof(*hop)) || hop->nh_family != AF_INET)
-            plan_want_scan(router, SCAN_ROUTES);
+            want_scan(router, SCAN_ROUTES);
     }
     plan_touch_all(router, TOUCH_BASE);
     return 0;
@@ -259,5 +233,5 @@ void plan_follow(struct router *router, const struct nlmsghdr *message)
         plan_distrust(router);
     /* A foreign route may have gone silently with whatever happened. */
     if (router->routing.has_foreign[0] || router->routing.has_foreign[1])
-        plan_want_scan(router, SCAN_ROUTES);
+        want_scan(router, SCAN_ROUTES);
 }

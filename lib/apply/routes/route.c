@@ -5,7 +5,6 @@
 #include "prefix.h"
 
 #include <errno.h>
-#include <linux/fib_rules.h>
 #include <linux/if_link.h>
 #include <linux/netconf.h>
 #include <netinet/in.h>
@@ -125,22 +124,22 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
 enum { LEAST_LIFE_S = 90 };
 
 const char *const base_malformed = "the kernel's answer is malformed";
+const char *const base_refused = "the kernel refused the route query";
 
-bool base_is_answer(int error)
+static const char *error_reason(int error)
 {
-    return error == -ENETUNREACH || error == -EINVAL || error == -EHOSTUNREACH || error == -EACCES;
-}
-
-static const char *error_reason(const struct nlmsghdr *answer)
-{
-    const struct nlmsgerr *error = mnl_nlmsg_get_payload(answer);
-
-    if (!netlink_has_header(answer, sizeof(*error)))
+    switch (error) {
+    case -EBADMSG:
         return base_malformed;
-    if (!base_is_answer(error->error))
-        return "the kernel refused the route query";
-    return error->error == -ENETUNREACH ? "there is no route to it"
-                                        : "its base route is blackhole, unreachable or prohibit";
+    case -ENETUNREACH:
+        return "there is no route to it";
+    case -EINVAL:
+    case -EHOSTUNREACH:
+    case -EACCES:
+        return "its base route is blackhole, unreachable or prohibit";
+    default:
+        return base_refused;
+    }
 }
 
 /* Why it is not copied; NULL: it is. */
@@ -184,7 +183,7 @@ const char *base_parse(struct route *base, const struct riptide_prefix *dst,
     const char *reason;
 
     if (answer->nlmsg_type == NLMSG_ERROR)
-        return error_reason(answer);
+        return error_reason(netlink_end_error(answer));
     if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(base, answer) < 0)
         return base_malformed;
     reason = route_reason(base, dst);
@@ -277,22 +276,6 @@ struct nlmsghdr *message_route_delete(void *room, const struct route *route)
     return begin_route(room, RTM_DELROUTE, 0, rtm, &route->dst, route->table, route->priority);
 }
 
-struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule)
-{
-    const struct fib_rule_hdr header = { .family = rule->family, .action = FR_ACT_TO_TBL };
-    const uint8_t by_us = OUR_PROTOCOL, tcp = IPPROTO_TCP;
-    uint16_t flags = type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0;
-    struct nlmsghdr *request = netlink_begin(room, type, flags, &header, sizeof(header));
-
-    mnl_attr_put_u32(request, FRA_PRIORITY, rule->priority);
-    mnl_attr_put_u32(request, FRA_TABLE, rule->table);
-    netlink_put(request, FRA_PROTOCOL, &by_us, sizeof(by_us));
-    netlink_put(request, FRA_IIFNAME, "lo", sizeof("lo"));
-    netlink_put(request, FRA_IP_PROTO, &tcp, sizeof(tcp));
-    mnl_attr_put_u32(request, FRA_SUPPRESS_PREFIXLEN, prefix_family_bits(rule->family) - 1u);
-    return request;
-}
-
 struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table)
 {
     /* Each begins with the family. Strict checking refuses a header of another size. */
@@ -309,5 +292,3 @@ struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_
         mnl_attr_put_u32(request, RTA_TABLE, table);
     return request;
 }
-
-_Static_assert(sizeof(struct rtmsg) == sizeof(struct fib_rule_hdr), "a dump of another header");

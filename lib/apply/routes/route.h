@@ -7,8 +7,6 @@
 #ifndef RIPTIDE_LIB_APPLY_ROUTE_H
 #define RIPTIDE_LIB_APPLY_ROUTE_H
 
-#include "rule.h"
-
 #include "../../netlink.h"
 
 #include <linux/rtnetlink.h>
@@ -18,6 +16,9 @@
 
 /* The kernel cuts a larger `mtu` down to this (ip_metrics_convert in net/ipv4/metrics.c). */
 enum { ROUTE_MAX_MTU_BYTES = 65535 - 15 };
+
+/* The protocol of our rules and routes. */
+enum { OUR_PROTOCOL = 230 };
 
 /* By RTAX_...; 0: not set. initcwnd and initrwnd are segments, mtu bytes, rto_min ms. */
 struct metrics {
@@ -47,8 +48,8 @@ struct route {
 /* Unused bytes of the struct are 0. Errors: -EBADMSG, a malformed message. */
 int route_parse(struct route *route, const struct nlmsghdr *message);
 
-/* The reason that the answer does not match the query. */
-extern const char *const base_malformed;
+/* The reasons that the answer does not match the query, and that it is an error and no answer. */
+extern const char *const base_malformed, *const base_refused;
 
 /*
  * Reads the kernel's answer to a query for the host `dst` with RTM_F_FIB_MATCH |
@@ -59,9 +60,6 @@ extern const char *const base_malformed;
 const char *base_parse(struct route *base, const struct riptide_prefix *dst,
                        const struct nlmsghdr *answer);
 
-/* Whether this error of a query is an answer: the destination is unreachable or prohibited. */
-bool base_is_answer(int error);
-
 /* Metrics of a route of ours that are not simply copied; 0: not set. */
 struct own_metrics {
     uint32_t initcwnd, initrwnd, rto_min_ms;
@@ -69,7 +67,7 @@ struct own_metrics {
 
 /*
  * Requests, written to the start of a buffer of REQUEST_MAX_BYTES; the sender sets sequence
- * numbers. A query for the route to `address`: of TCP, or as it is without us (rule.h).
+ * numbers. A query for the route to `address`: of TCP, or as it is without us (routing.h).
  */
 struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
                                      bool is_tcp);
@@ -80,9 +78,6 @@ struct nlmsghdr *message_route_put(void *room, const struct route *own, const st
 
 /* Deletes exactly that route: table, prefix, tos, priority, protocol. */
 struct nlmsghdr *message_route_delete(void *room, const struct route *route);
-
-/* RTM_NEWRULE, RTM_DELRULE: our rule with that family, priority and table. */
-struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule);
 
 /* Dumps all objects of a type RTM_GET...; routes only of that table (0: any). */
 struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table);

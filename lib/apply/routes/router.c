@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A router: its life, its fd, its settings, and the order of its work. */
+/*
+ * A router: its start, for which a predecessor's rules go, and its end; its fd, its settings, and
+ * the order of its work.
+ */
 #include "router.h"
+
+#include "internal.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -28,8 +33,9 @@ static bool can_work(const struct router *router)
  * Our own changes come back as notifications that carry our port. The kernel drops them before they
  * fill the queue: 10,000 routes would be 10,000 datagrams to read.
  */
-static int open_notifications(struct mnl_socket **socketp, uint32_t own_port)
+static int open_notifications(struct router *router)
 {
+    uint32_t own_port = mnl_socket_get_portid(router->channel.socket);
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_pid)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(own_port), 0, 1),
@@ -37,21 +43,21 @@ static int open_notifications(struct mnl_socket **socketp, uint32_t own_port)
         BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
     };
     struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
-    int r = netlink_open(socketp, NETLINK_ROUTE, NOTIFICATION_QUEUE_BYTES);
+    int r = netlink_open(&router->notifications, NETLINK_ROUTE, NOTIFICATION_QUEUE_BYTES);
 
     if (r < 0)
         return r;
-    r = setsockopt(mnl_socket_get_fd(*socketp), SOL_SOCKET, SO_ATTACH_FILTER, &program,
+    r = setsockopt(mnl_socket_get_fd(router->notifications), SOL_SOCKET, SO_ATTACH_FILTER, &program,
                    sizeof(program));
     return r < 0 ? -errno : 0;
 }
 
-int router_subscribe(struct router *router, bool is_on)
+/* While it is on notifications queue, up to 32 MB of the kernel's. */
+static int subscribe(struct router *router, bool is_on)
 {
     static const int groups[] = {
-        RTNLGRP_LINK,       RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE,
-        RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV4_RULE,   RTNLGRP_IPV6_RULE,   RTNLGRP_IPV4_NETCONF,
-        RTNLGRP_NEXTHOP,    RTNLGRP_IPV6_NETCONF,
+        RTNLGRP_LINK,      RTNLGRP_IPV4_ROUTE,   RTNLGRP_IPV6_ROUTE,   RTNLGRP_IPV4_RULE,
+        RTNLGRP_IPV6_RULE, RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF, RTNLGRP_NEXTHOP,
     };
     int option = is_on ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP, r = 0;
 
@@ -97,7 +103,7 @@ int router_new(struct router **routerp, const struct riptide_applier_config *con
     if (r == 0)
         r = netlink_init(&router->dumps);
     if (r == 0)
-        r = open_notifications(&router->notifications, mnl_socket_get_portid(router->channel.socket));
+        r = open_notifications(router);
     *routerp = r == 0 ? router : router_free(router);
     return r;
 }
@@ -112,6 +118,158 @@ struct router *router_free(struct router *router)
     plan_deinit(router);
     free(router);
     return NULL;
+}
+
+static int scan(struct router *router, uint32_t parts)
+{
+    int r;
+
+    router->scanning = 0;
+    router->scan_wanted |= parts;
+    do
+        r = scan_step(router);
+    while (r == 0 && router->scanning);
+    return r;
+}
+
+/*
+ * Scans with the right to write, which removes all rules of ours, and routes that we do not know:
+ * again until one finds no route, as the kernel may omit some while others go.
+ */
+static int remove_unknown(struct router *router, uint32_t parts)
+{
+    uint32_t n_before;
+    int r;
+
+    router->is_claimed = true;
+    router->own[0].is_in_place = router->own[1].is_in_place = false;
+    router->removal_error = 0;
+    do {
+        n_before = router->removed.routes;
+        r = scan(router, parts);
+    } while (r == 0 && router->removed.routes > n_before);
+    return r < 0 ? r : router->removal_error;
+}
+
+static void say_removed(const struct router *router, const char *what, struct riptide_error *error)
+{
+    error_set(error, "%s: rules %u, routes %u, table %u", what, router->removed.rules,
+              router->removed.routes, router->removed.table);
+}
+
+/* Whether another program uses our table. */
+static int check_table(const struct router *router, int i, struct riptide_error *error)
+{
+    const struct rule *rule = rules_find(&router->seen[i], router->config.table, false);
+
+    if (rule)
+        error_set_field(error, "applier.table",
+                        "in use by the rule of priority %u: change one of the two",
+                        rule->priority);
+    else if (router->routing.has_foreign[i])
+        error_set_field(error, "applier.table",
+                        "table %u has routes of another protocol than %d: delete them, or choose "
+                        "another table",
+                        router->config.table, OUR_PROTOCOL);
+    return rule || router->routing.has_foreign[i] ? -EEXIST : 0;
+}
+
+/*
+ * Whether the namespace's first rule would change the routing of all its packets (routing.h).
+ * local, main and default are there from the beginning: with another rule the tables are split.
+ * Where they were split and have no rule any more, one of the two is without effect already.
+ */
+static int check_anyip(const struct router *router, struct riptide_error *error)
+{
+    char inside[RIPTIDE_PREFIX_TEXT_BYTES];
+    const struct rules *rules = &router->seen[0];
+
+    if (!router->routing.inside.family || rules->n > 3 || rules->n == 0 ||
+        rules->list[0].table != RT_TABLE_LOCAL)
+        return 0;
+    riptide_prefix_format(&router->routing.inside, inside);
+    error_set(error,
+              "our rules would be the first of this namespace, after which the kernel no longer "
+              "uses %s of main, which is inside a prefix of type local: delete one of the two",
+              inside);
+    return -EADDRINUSE;
+}
+
+/* Whether our rules have a place, and change nothing but the windows of TCP. */
+static int check_place(const struct router *router, struct riptide_error *error)
+{
+    int r = check_anyip(router, error);
+
+    for (int i = 0; i < 2 && r == 0; i++) {
+        uint32_t priority;
+        const char *reason = rules_place(&router->seen[i], &priority);
+
+        r = check_table(router, i, error);
+        /* A family that the kernel lacks has no rules. */
+        if (r == 0 && reason && router->seen[i].n > 0) {
+            error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
+            r = -EOPNOTSUPP;
+        }
+    }
+    return r;
+}
+
+int router_start(struct router *router, bool has_rules, struct riptide_error *error)
+{
+    uint32_t parts = has_rules ? SCAN_ALL : SCAN_RULES | SCAN_ROUTES;
+    /* Changes since the scan of the start wait as events. */
+    int r = has_rules ? subscribe(router, true) : 0;
+
+    /* A predecessor's also where a conflict prevents the start: they lead TCP to old routes. */
+    if (r == 0)
+        r = router->config.dry_run ? scan(router, parts) : remove_unknown(router, parts);
+    if (r == 0 && has_rules)
+        r = check_place(router, error);
+    if (r == 0 && has_rules && router->is_claimed && !router->why_paused)
+        r = sync_rules(router, error);
+    if (r < 0 && router->is_claimed)
+        remove_unknown(router, SCAN_RULES);
+    router->is_claimed &= r == 0 && has_rules;
+    if (r < 0) {
+        subscribe(router, false);
+        return error_fill(error, r);
+    }
+    router->budget = BUDGET_MAX; /* whatever the scan of the start has cost */
+    error_set(error, "%s", "");
+    if (router->removed.rules + router->removed.routes > 0)
+        say_removed(router, "removed what one that was killed had left", error);
+    return 0;
+}
+
+int router_stop(struct router *router)
+{
+    int r = 0;
+
+    if (router->is_claimed) {
+        /* The rules first, then our routes in batches, then what else there is. */
+        plan_remove_rules(router);
+        sync_remove(router);
+        for (uint32_t i = 0; i < router->targets.n; i++) {
+            router->targets.list[i]->wanted.initcwnd = 0;
+            targets_push(&router->targets, WORK_SYNC, router->targets.list[i]);
+        }
+        while (r == 0 && router->targets.n_due[WORK_SYNC] > 0)
+            r = sync_targets(router);
+        targets_deinit(&router->targets);
+        r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
+        router->is_claimed = false;
+    }
+    router->has_work = false;
+    return r;
+}
+
+int router_flush(struct router *router, struct riptide_error *error)
+{
+    int r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
+
+    if (r == 0)
+        say_removed(router, "removed", error);
+    return r;
 }
 
 bool router_is_in_force(const struct router *router)

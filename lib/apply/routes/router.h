@@ -9,7 +9,6 @@
 
 #include "netlink.h"
 #include "routing.h"
-#include "rule.h"
 #include "targets.h"
 
 #include <riptide/apply.h>
@@ -83,7 +82,7 @@ int router_new(struct router **routerp, const struct riptide_applier_config *con
 struct router *router_free(struct router *router);
 
 /*
- * start.c: removes what a killed router has left, refuses to start where another program uses our
+ * Removes what a killed router has left, refuses to start where another program uses our
  * table, puts the rules in place. Without rules, for the program, that use does not matter. A dry
  * run only refuses. Errors as riptide_applier_start, each with a line: no rule of ours remains.
  */
@@ -116,9 +115,6 @@ void plan_deinit(struct router *router);
 /* Records what is wanted. Outcomes and errors: those of targets_add. */
 int plan_want(struct router *router, const struct riptide_wanted *wanted);
 
-/* Requests a scan of these parts, before any destination is asked again. */
-void plan_want_scan(struct router *router, uint32_t parts);
-
 /* Until all routes are right again. */
 void plan_remove_rules(struct router *router);
 
@@ -146,7 +142,7 @@ int scan_step(struct router *router);
 /* In a batch; without CAP_NET_ADMIN the receive buffer has no room for more answers to queries. */
 enum { RESOLVE_MAX_TARGETS = 64, BATCH_MAX_TARGETS = BATCH_MAX_REQUESTS / 2 };
 
-/* sync.c: asks for the base routes of n targets and sets them. After an error some are set. */
+/* sync.c: asks for the base routes of n targets that must be asked, and sets them. After an error some are set. */
 int sync_resolve(struct router *router, struct target **targets, uint32_t n);
 
 /* Asks and writes a batch of the targets that are due. After an error all of them stay due. */
@@ -161,10 +157,7 @@ int sync_remove(struct router *router);
 /* Deletes every rule of ours that a scan has found in families[i], unless it is in its place. */
 int sync_check_rules(struct router *router, int i);
 
-/* router.c: while it is on notifications queue, up to 32 MB of the kernel's. */
-int router_subscribe(struct router *router, bool is_on);
-
-/* Reads one buffer of them. Returns 1 where there was one. */
+/* router.c: reads one buffer of notifications. Returns 1 where there was one. */
 int router_read(struct router *router);
 
 #endif

@@ -35,29 +35,6 @@ static bool is_table_of_ours(const struct router *router, uint32_t table)
            rules_find(&router->seen[1], table, true);
 }
 
-static void on_deleted(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
-                       const char *text)
-{
-    struct router *router = userdata;
-
-    (void)n;
-    (void)answer;
-    (void)text;
-    router->removed.routes -= error != 0;
-    /* The next scan finds it again. */
-    if (error && error != -ESRCH)
-        router->removal_error = error;
-}
-
-/* In batches: 10,000 requests one by one would be half of the time of a stop. */
-static void delete_found(struct router *router)
-{
-    int r = netlink_exchange(&router->channel, on_deleted, router);
-
-    if (r < 0)
-        router->removal_error = r;
-}
-
 /* What is not a route that we have written leads local TCP elsewhere than main. */
 static void on_our_route(struct router *router, const struct route *route)
 {
@@ -65,13 +42,16 @@ static void on_our_route(struct router *router, const struct route *route)
     bool is_known = target && target->is_in_kernel && target->base &&
                     target->base->route.priority == route->priority &&
                     route->table == router->config.table;
+    int r;
 
     if (is_known || !router->is_claimed)
         return;
-    if (!netlink_has_room(&router->channel, 1))
-        delete_found(router);
-    netlink_add(&router->channel, message_route_delete(netlink_room(&router->channel), route));
-    router->removed.routes++;
+    r = netlink_request(&router->channel,
+                        message_route_delete(netlink_room(&router->channel), route), NULL);
+    router->removed.routes += r == 0;
+    /* The next scan finds it again. */
+    if (r < 0 && r != -ESRCH)
+        router->removal_error = r;
 }
 
 static int on_route(struct router *router, const struct nlmsghdr *message)
@@ -123,7 +103,6 @@ static int on_message(void *userdata, const struct nlmsghdr *message)
 /* What this scan does not find does not exist. */
 static void begin(struct router *router)
 {
-
     router->scanning = router->scan_wanted;
     router->scan_wanted = 0;
     router->is_asked = router->is_interrupted = false;
@@ -162,7 +141,6 @@ int scan_step(struct router *router)
     router->is_asked = r == 0;
     if (r == 0)
         r = netlink_dump_step(&router->dumps, on_message, router);
-    delete_found(router);
     if (r == 0)
         return 0;
     /* A route of some 2,000 hops is too large for the kernel to show, and hides those after it. */

@@ -9,20 +9,18 @@
 #include <string.h>
 
 /*
- * Destinations are queried as they are without us (rule.h) and, if this host has rules with
+ * Destinations are queried as they are without us (routing.h) and, if this host has rules with
  * conditions, also as TCP: if our rule is in place and that answer is not our route, another rule
  * decides before ours.
  */
 struct resolve {
     struct router *router;
     struct target **targets;
-    uint32_t n_queries;  /* for each of them */
-    uint32_t n_answered; /* or lost: answers arrive in the order of the queries */
+    uint32_t n_queries; /* for each of them */
 };
 
 /* NULL stands for an answer that was too large. */
-static void take_base(struct router *router, struct target *target, const struct nlmsghdr *answer,
-                      int error)
+static void take_base(struct router *router, struct target *target, const struct nlmsghdr *answer)
 {
     struct route base;
     const char *reason = answer ? base_parse(&base, &target->wanted.dst, answer) : base_malformed;
@@ -32,7 +30,7 @@ static void take_base(struct router *router, struct target *target, const struct
     target->reason = reason;
     if (targets_set_base(&router->targets, target, reason || r < 0 ? NULL : &base) < 0)
         r = -ENOMEM;
-    target->is_failed = r < 0 || (error && !base_is_answer(error));
+    target->is_failed = r < 0 || reason == base_refused;
     target->must_ask = false;
     target->error = 0;
 }
@@ -41,52 +39,48 @@ static void take_tcp(struct router *router, struct target *target, const struct 
 {
     struct route route = { .table = 0 };
 
-    if (answer && answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) < 0)
+    if (answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) < 0)
         router->stats.malformed++;
     if (router->own[family_index(target->wanted.dst.family)].is_in_place)
         targets_set_not_taken(&router->targets, target,
                               target->is_in_kernel && route.table != router->config.table);
 }
 
-static void take(struct resolve *resolve, const struct nlmsghdr *answer, int error)
-{
-    uint32_t n = resolve->n_answered++;
-    struct target *target = resolve->targets[n / resolve->n_queries];
-
-    if (n % resolve->n_queries > 0)
-        take_tcp(resolve->router, target, answer);
-    else
-        take_base(resolve->router, target, answer, error);
-    if (resolve->n_queries == 1)
-        targets_set_not_taken(&resolve->router->targets, target, false);
-}
-
 static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
                       const char *text)
 {
     struct resolve *resolve = userdata;
-    /* The acknowledgement at the end of the batch is not an answer to a query. */
-    bool is_end = answer->nlmsg_type == NLMSG_ERROR && error == 0;
+    struct target *target = resolve->targets[n / resolve->n_queries];
 
     (void)text;
-    /* Answers that were too large do not affect other destinations. */
-    while (resolve->n_answered < n + is_end)
-        take(resolve, NULL, 0);
-    if (!is_end && resolve->n_answered == n)
-        take(resolve, answer, error);
+    /* The acknowledgement at the end of the batch is not an answer to a query. */
+    if (answer->nlmsg_type == NLMSG_ERROR && error == 0)
+        return;
+    if (n % resolve->n_queries > 0)
+        take_tcp(resolve->router, target, answer);
+    else
+        take_base(resolve->router, target, answer);
 }
 
 int sync_resolve(struct router *router, struct target **targets, uint32_t n)
 {
-    struct resolve resolve = { .router = router, .targets = targets, .n_queries = 1 };
+    bool has_conditional = router->seen[0].has_conditional || router->seen[1].has_conditional;
+    struct resolve resolve = { router, targets, has_conditional ? 2 : 1 };
+    int r;
 
-    if (router->seen[0].has_conditional || router->seen[1].has_conditional)
-        resolve.n_queries = 2;
     for (uint32_t k = 0; k < n * resolve.n_queries; k++)
-        netlink_add(&router->channel, message_route_query(netlink_room(&router->channel),
-                                                 &targets[k / resolve.n_queries]->wanted.dst,
-                                                 k % resolve.n_queries > 0));
-    return netlink_exchange(&router->channel, on_answer, &resolve);
+        netlink_add(&router->channel,
+                    message_route_query(netlink_room(&router->channel),
+                                        &targets[k / resolve.n_queries]->wanted.dst,
+                                        k % resolve.n_queries > 0));
+    r = netlink_exchange(&router->channel, on_answer, &resolve);
+    for (uint32_t i = 0; i < n && r == 0; i++) {
+        if (targets[i]->must_ask)
+            take_base(router, targets[i], NULL);
+        if (!has_conditional)
+            targets_set_not_taken(&router->targets, targets[i], false);
+    }
+    return r;
 }
 
 /* One request of a batch of routes. */

@@ -134,30 +134,21 @@ void targets_forget_if_done(struct targets *targets, struct target *target)
         forget(targets, search(targets, &target->wanted.dst, false));
 }
 
-/* Outcomes and errors: those of targets_add. */
-static int make_room(struct targets *targets)
+int targets_add(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp)
 {
+    struct target *target;
+    uint32_t i;
+
     if (!targets->list)
         targets->list = calloc(targets->max, sizeof(struct target *));
     if (!targets->list)
         return -ENOMEM;
-    for (uint32_t i = 0; targets->n == targets->max; i++) {
+    for (i = 0; targets->n == targets->max; i++) {
         if (i == targets->n || targets->n_due[WORK_POP] == 0)
             return RIPTIDE_E_FULL;
         if (is_done(targets->list[i]))
             forget(targets, i);
     }
-    return 0;
-}
-
-int targets_add(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp)
-{
-    struct target *target;
-    uint32_t i;
-    int r = make_room(targets);
-
-    if (r != 0)
-        return r;
     target = calloc(1, sizeof(*target));
     if (!target)
         return -ENOMEM;
