@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct case_bytes bytes = { data, n };
     struct riptide_applier_config config;
     struct nlmsghdr *message;
-    struct router router;
+    struct router router = { 0 };
 
     riptide_applier_config_init(&config, sizeof(config));
     plan_init(&router, &config);

@@ -168,12 +168,6 @@ void netlink_deinit(struct netlink *netlink)
     netlink->socket = NULL;
 }
 
-bool netlink_has_room(const struct netlink *netlink, uint32_t n)
-{
-    return netlink->batch_n + n <= BATCH_MAX_REQUESTS &&
-           netlink->batch_bytes + (size_t)n * REQUEST_MAX_BYTES <= BATCH_MAX_BYTES;
-}
-
 void *netlink_room(struct netlink *netlink)
 {
     return netlink->batch + netlink->batch_bytes;

@@ -105,9 +105,11 @@ void netlink_put(struct nlmsghdr *request, uint16_t type, const void *data, size
 enum {
     /* The kernel's largest datagram of a dump. */
     NETLINK_BUFFER_BYTES = 32 * 1024,
-    /* Requests in one batch: their answers, if all are errors, must fit the receive buffer. */
-    BATCH_MAX_REQUESTS = 1024,
-    BATCH_MAX_BYTES = 64 * 1024,
+    /*
+     * Requests in one batch. Without CAP_NET_ADMIN the receive buffer has no room for more answers,
+     * whose routes may be large.
+     */
+    BATCH_MAX_REQUESTS = 128,
     /* Above the largest request: a route with all metrics. */
     REQUEST_MAX_BYTES = 512,
 };
@@ -123,17 +125,14 @@ struct netlink {
     int error;                     /* of the last answer */
     char text[96];                 /* the kernel's for it */
     _Alignas(struct nlmsghdr) uint8_t buffer[NETLINK_BUFFER_BYTES]; /* received datagram */
-    _Alignas(struct nlmsghdr) uint8_t batch[BATCH_MAX_BYTES];       /* requests to send */
+    _Alignas(struct nlmsghdr) uint8_t batch[BATCH_MAX_REQUESTS * REQUEST_MAX_BYTES];
 };
 
 /* A socket for rtnetlink. Errors: as netlink_open. */
 int netlink_init(struct netlink *netlink);
 void netlink_deinit(struct netlink *netlink);
 
-/* Whether the batch has room for n more requests of any size. */
-bool netlink_has_room(const struct netlink *netlink, uint32_t n);
-
-/* Where the next request is built, in a batch that has room; then it is added, or sent alone. */
+/* Where the next request is built, of a batch that is not full; then it is added, or sent alone. */
 void *netlink_room(struct netlink *netlink);
 void netlink_add(struct netlink *netlink, struct nlmsghdr *request);
 

@@ -95,7 +95,7 @@ static void answer_all(const struct bed *bed, enum fault fault)
 TEST(answer_without_sense_costs_its_destination_alone)
 {
     for (enum fault fault = 0; fault < FAULTS; fault++) {
-        struct bed bed;
+        struct bed bed = { 0 };
 
         set_up(&bed);
         answer_all(&bed, fault);
@@ -135,7 +135,7 @@ static void hear(struct router *router, size_t more_bytes)
 /* It may have been any: less than a header, or one with a length beyond the end (bytes of 0xdd). */
 TEST(tail_that_is_no_message_has_everything_read_again)
 {
-    struct router router;
+    struct router router = { 0 };
 
     hear(&router, 0);
     assert_int_equal(router.stats.malformed, 0);
@@ -165,7 +165,7 @@ static void want(struct router *router, uint32_t address)
 TEST(every_destination_is_asked_again_within_a_minute_whatever_is_added)
 {
     struct riptide_applier_config config;
-    struct router router;
+    struct router router = { 0 };
     uint32_t n_unasked = 0;
 
     riptide_applier_config_init(&config, sizeof(config));

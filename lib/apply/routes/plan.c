@@ -16,7 +16,8 @@ enum { ROUND_S = 60 }; /* in which each destination is asked again */
 
 void plan_init(struct router *router, const struct riptide_applier_config *config)
 {
-    *router = (struct router){ .config = *config, .targets.max = config->max_windows };
+    router->config = *config;
+    router->targets.max = config->max_windows;
     router->removed.table = config->table;
     for (int i = 0; i < 2; i++)
         router->own[i].rule = (struct rule){ .family = families[i], .table = config->table };

@@ -53,9 +53,9 @@ extern const char *const base_malformed, *const base_refused;
 
 /*
  * Reads the kernel's answer to a query for the host `dst` with RTM_F_FIB_MATCH |
- * RTM_F_LOOKUP_TABLE: a route, or the error that a query for a blackhole gets. Of the base's prefix,
- * protocol and lifetime only the family is kept: bases are equal bytes where our routes by them are.
- * Returns NULL, or the reason (static) why there is none.
+ * RTM_F_LOOKUP_TABLE: a route, or the error that a query for a blackhole gets. The base is without
+ * prefix, protocol and lifetime, so that bases of which copies are equal are equal bytes. Returns
+ * NULL, or the reason (static) why there is none.
  */
 const char *base_parse(struct route *base, const struct riptide_prefix *dst,
                        const struct nlmsghdr *answer);

@@ -107,7 +107,7 @@ int router_find(const struct router *router, const struct riptide_prefix *dst,
 
 /*
  * plan.c, pure except for memory: events and the kernel's answers add work, router.c says in which
- * order it is done. plan_init leaves the sockets to router_new.
+ * order it is done. plan_init is for a router of zeros, and leaves its sockets to router_new.
  */
 void plan_init(struct router *router, const struct riptide_applier_config *config);
 void plan_deinit(struct router *router);
@@ -139,10 +139,10 @@ int plan_follow_link(struct router *router, const struct nlmsghdr *message);
  */
 int scan_step(struct router *router);
 
-/* In a batch; without CAP_NET_ADMIN the receive buffer has no room for more answers to queries. */
-enum { RESOLVE_MAX_TARGETS = 64, BATCH_MAX_TARGETS = BATCH_MAX_REQUESTS / 2 };
+/* In a batch: at most two queries or writes for each. */
+enum { BATCH_MAX_TARGETS = BATCH_MAX_REQUESTS / 2 };
 
-/* sync.c: asks for the base routes of n targets that must be asked, and sets them. After an error some are set. */
+/* sync.c: asks for the base routes of n targets, which must_ask. After an error some are set. */
 int sync_resolve(struct router *router, struct target **targets, uint32_t n);
 
 /* Asks and writes a batch of the targets that are due. After an error all of them stay due. */

@@ -415,4 +415,4 @@ int routing_use_link(struct routing *routing, struct route *base)
     return 0;
 }
 
-_Static_assert(sizeof(struct rtmsg) == sizeof(struct fib_rule_hdr), "message_dump has one for both");
+_Static_assert(sizeof(struct rtmsg) == sizeof(struct fib_rule_hdr), "message_dump");

@@ -91,7 +91,7 @@ struct request {
 
 struct writes {
     struct router *router;
-    struct request list[2 * BATCH_MAX_TARGETS];
+    struct request list[BATCH_MAX_REQUESTS];
     uint32_t n;
 };
 
@@ -156,25 +156,20 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
 
 int sync_targets(struct router *router)
 {
-    struct target *targets[BATCH_MAX_TARGETS], *asked[RESOLVE_MAX_TARGETS];
+    struct target *targets[BATCH_MAX_TARGETS], *asked[BATCH_MAX_TARGETS];
     struct writes writes = { .router = router };
     uint32_t n = 0, n_asked = 0;
     int r;
 
     router->all_touched[0] = router->all_touched[1] = TOUCH_NONE;
-    while (n < BATCH_MAX_TARGETS && n_asked < RESOLVE_MAX_TARGETS &&
-           (targets[n] = targets_take(&router->targets, WORK_SYNC))) {
+    while (n < BATCH_MAX_TARGETS && (targets[n] = targets_take(&router->targets, WORK_SYNC))) {
         if (targets[n]->must_ask && targets[n]->wanted.initcwnd != 0)
             asked[n_asked++] = targets[n];
         n++;
     }
     r = sync_resolve(router, asked, n_asked);
-    for (uint32_t i = 0; i < n && r == 0; i++) {
-        if (netlink_has_room(&router->channel, 2))
-            write_target(&writes, targets[i]);
-        else
-            targets_push(&router->targets, WORK_SYNC, targets[i]);
-    }
+    for (uint32_t i = 0; i < n && r == 0; i++)
+        write_target(&writes, targets[i]);
     if (r == 0)
         r = netlink_exchange(&router->channel, on_written, &writes);
     router->stats.written += writes.n;
