@@ -17,11 +17,6 @@
 /* How long a daemon that does not answer is waited for. */
 enum { TIMEOUT_S = 5 };
 
-bool client_is_absence(int error)
-{
-    return error == -ENOENT || error == -ECONNREFUSED;
-}
-
 void client_find_socket(const char *control, struct sockaddr_un *address)
 {
     const bool is_path = strchr(control, '/');
@@ -31,24 +26,21 @@ void client_find_socket(const char *control, struct sockaddr_un *address)
              is_path ? "" : "/run/riptide-", control, is_path ? "" : "/control");
 }
 
-/* A stream from and to the daemon, and its process; 0: not visible. */
-static int open_stream(const char *control, FILE **streamp, int *pidp)
+/* A socket to the daemon, and its process; 0: not visible. */
+static int open_socket(const char *control, int *pidp)
 {
     const struct timeval timeout = { .tv_sec = TIMEOUT_S };
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_un address;
     struct ucred peer = { .pid = 0 };
     socklen_t n_bytes = sizeof(peer);
-    int r = 0;
+    struct sockaddr_un address;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
 
     if (fd < 0)
         return -errno;
     client_find_socket(control, &address);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-        !(*streamp = fdopen(fd, "r")))
-        r = -errno;
+    r = connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : fd;
     getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes);
     *pidp = peer.pid;
     if (r < 0)
@@ -56,22 +48,28 @@ static int open_stream(const char *control, FILE **streamp, int *pidp)
     return r;
 }
 
-static int read_answer(FILE *stream, json_t **answerp, struct riptide_error *error)
+static size_t receive(void *bytes, size_t n, void *fd)
 {
+    return (size_t)recv(*(int *)fd, bytes, n, 0);
+}
+
+static int read_answer(int fd, json_t **answerp, struct riptide_error *error)
+{
+    json_error_t place = { .text = "" };
     const char *reason;
     json_t *answer;
 
     errno = 0;
-    answer = json_loadf(stream, JSON_DISABLE_EOF_CHECK, NULL);
+    answer = json_load_callback(receive, &fd, JSON_DISABLE_EOF_CHECK, &place);
     reason = text_of(answer, "error");
     if (json_is_true(get(answer, "ok"))) {
         json_object_del(answer, "ok");
         *answerp = answer;
         return 0;
     }
-    if (ferror(stream) && errno != ECONNRESET)
+    if (errno != 0 && errno != ECONNRESET)
         return -errno;
-    if (feof(stream) || ferror(stream))
+    if (!answer && json_error_code(&place) == json_error_premature_end_of_input)
         reason = "riptided ended before the end of its answer";
     snprintf(error->text, sizeof(error->text), "%s",
              *reason ? reason : "the answer of riptided is malformed");
@@ -82,24 +80,24 @@ static int read_answer(FILE *stream, json_t **answerp, struct riptide_error *err
 int client_ask(const char *control, json_t *request, json_t **answerp, int *pidp,
                struct riptide_error *error)
 {
-    char *line = request ? json_dumps(request, JSON_COMPACT) : NULL;
-    FILE *stream = NULL;
-    int r = line ? open_stream(control, &stream, pidp) : -ENOMEM;
+    char *line = json_dumps(request, JSON_COMPACT);
+    int fd = open_socket(control, pidp), r = fd;
 
     *answerp = NULL;
     error->text[0] = '\0';
     /* A daemon that turns us away has said why before it closed. */
-    if (stream && dprintf(fileno(stream), "%s\n", line) < 0 && errno != EPIPE)
-        r = -errno;
-    if (stream && r == 0)
-        r = read_answer(stream, answerp, error);
-    if (stream)
-        fclose(stream);
+    if (fd >= 0)
+        r = dprintf(fd, "%s\n", line) < 0 && errno != EPIPE ? -errno
+                                                            : read_answer(fd, answerp, error);
+    if (fd >= 0)
+        close(fd);
     free(line);
     json_decref(request);
     if (r == -EAGAIN)
         r = -ETIMEDOUT;
-    if (client_is_absence(r))
+    if (r == -ECONNREFUSED)
+        r = -ENOENT;
+    if (r == -ENOENT)
         snprintf(error->text, sizeof(error->text), "no riptided at %s", control);
     else if (r == -ETIMEDOUT)
         snprintf(error->text, sizeof(error->text), "no answer within %d s at %s", TIMEOUT_S,
@@ -116,7 +114,7 @@ json_t *client_get(const struct command_options *options, json_t *request)
     int pid, r = client_ask(options->control, request, &answer, &pid, &error);
 
     if (r < 0)
-        command_fail(client_is_absence(r) ? EXIT_NOT_RUNNING : EXIT_FAILURE, "%s", error.text);
+        command_fail(r == -ENOENT ? EXIT_NOT_RUNNING : EXIT_FAILURE, "%s", error.text);
     return answer;
 }
 

@@ -43,14 +43,11 @@ _Noreturn void command_fail(int status, const char *format, ...)
 /*
  * Sends the request, which is freed, and waits a few seconds for the answer: an object, which the
  * caller frees. *pidp is the process of the socket, also without an answer; 0: none, or not
- * visible. Errors, each with a line: -ENOENT and -ECONNREFUSED (no daemon), -EREMOTEIO (refused,
+ * visible. Errors, each with a line: -ENOENT (no daemon runs here), -EREMOTEIO (refused,
  * or a malformed answer), -ETIMEDOUT, -ENOMEM, those of connect(2), send(2) and recv(2).
  */
 int client_ask(const char *control, json_t *request, json_t **answerp, int *pidp,
                struct riptide_error *error);
-
-/* Whether the error means that no daemon runs here. */
-bool client_is_absence(int error);
 
 /* The address of --control: a name without a slash is that of an instance of riptided@.service. */
 void client_find_socket(const char *control, struct sockaddr_un *address);

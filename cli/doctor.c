@@ -23,13 +23,13 @@ enum { TFO_SERVER = 2, TFO_WITHOUT_COOKIE = 0x200 };
 static const char passed[] = "passed", advice[] = "advice", problem[] = "PROBLEM";
 
 struct host {
-    struct state state;   /* of riptided */
-    const json_t *status; /* its answer, or NULL */
+    struct state state; /* of riptided; its status is NULL where none answers: then */
+    struct settings settings;
+    struct riptide_applier *applier; /* a dry start by them */
     const char *control;
     /* As riptided gives windows, or would: */
-    char by[16], why[256]; /* the backend, and why `auto` chose it; empty: it did not */
-    json_int_t cwnd_max;
-    bool keeps_idle_windows; /* then `auto` chooses the program alone, which misses nothing */
+    const char *by, *why; /* the backend, and why `auto` chose it; empty: it did not */
+    long cwnd_max;
     /* The finding of the check that runs: */
     const char *kind;
     char what[TEXT_BYTES], remedy[TEXT_BYTES];
@@ -47,6 +47,12 @@ __attribute__((format(printf, 4, 5))) static void found(struct host *host, const
     va_end(args);
 }
 
+/* Then `auto` chooses the program alone, which misses nothing. */
+static bool keeps_idle_windows(void)
+{
+    return kernel_read_sysctl("tcp_slow_start_after_idle", 0) == 0;
+}
+
 static void check_daemon(struct host *host)
 {
     const struct state *state = &host->state;
@@ -56,56 +62,51 @@ static void check_daemon(struct host *host)
               state->why[0] ? ": " : "", state->why);
 }
 
-/* Reads what riptided would do by its configuration: a dry start. Returns whether it could. */
+/* What riptided would do by its configuration. Returns whether it could start. */
 static bool try_start(struct host *host)
 {
     char file[160], *argv[] = { "riptided", "--config", file };
-    struct riptide_applier_stats stats = { .why = NULL };
-    struct riptide_applier *applier = NULL;
-    struct riptide_error error = { .text = "" };
-    struct settings settings;
+    struct riptide_applier_stats stats;
+    struct riptide_error error;
     int r;
 
     snprintf(file, sizeof(file), "/etc/riptide/%s.conf", host->control);
-    r = settings_load(&settings, strchr(host->control, '/') ? 1 : 3, argv, &error);
-    settings.applier.dry_run = true;
+    r = settings_load(&host->settings, strchr(host->control, '/') ? 1 : 3, argv, &error);
+    host->settings.applier.dry_run = true;
+    host->cwnd_max = host->settings.estimator.cwnd_max;
     if (r == 0)
-        r = riptide_applier_new(&applier, &settings.applier, &error);
+        r = riptide_applier_new(&host->applier, &host->settings.applier, &error);
     if (r == 0)
-        r = riptide_applier_start(applier, &error);
-    if (r == 0)
-        riptide_applier_get_stats(applier, &stats, sizeof(stats));
-    settings_explain_refusal(&settings, &error);
-    if (r < 0)
+        r = riptide_applier_start(host->applier, &error);
+    if (r < 0) {
+        settings_explain_refusal(&host->settings, &error);
         found(host, problem, "change that, or the configuration", "%s", error.text);
-    snprintf(host->by, sizeof(host->by), "%s", riptide_name(RIPTIDE_NAMES_BACKEND, stats.backend));
-    snprintf(host->why, sizeof(host->why), "%s", stats.why ? stats.why : "");
-    host->cwnd_max = settings.estimator.cwnd_max;
-    riptide_applier_free(applier);
-    settings_deinit(&settings);
-    return r == 0;
+        return false;
+    }
+    riptide_applier_get_stats(host->applier, &stats, sizeof(stats));
+    host->by = riptide_name(RIPTIDE_NAMES_BACKEND, stats.backend);
+    host->why = stats.why ? stats.why : "";
+    return true;
 }
 
 /* Whether riptided can start, and by what it gives windows, or would. */
 static void check_start(struct host *host)
 {
-    const json_t *apply = get(host->status, "apply");
+    const json_t *status = host->state.status, *apply = get(status, "apply");
 
-    if (host->status) {
-        snprintf(host->by, sizeof(host->by), "%s", text_of(apply, "by"));
-        snprintf(host->why, sizeof(host->why), "%s", text_of(apply, "why"));
-        host->cwnd_max = number(host->status, "cwnd_max");
-    } else if (!try_start(host)) {
+    host->by = text_of(apply, "by");
+    host->why = text_of(apply, "why");
+    host->cwnd_max = (long)number(status, "cwnd_max");
+    if (!status && !try_start(host))
         return;
-    }
-    if (!host->status && prctl(PR_CAPBSET_READ, CAP_NET_ADMIN) <= 0)
+    if (!status && prctl(PR_CAPBSET_READ, CAP_NET_ADMIN) <= 0)
         found(host, problem, "give the container CAP_NET_ADMIN and CAP_BPF",
               "no process here can have CAP_NET_ADMIN: riptided cannot start");
-    else if (!host->status && prctl(PR_CAPBSET_READ, NUMBER_OF_CAP_BPF) <= 0)
+    else if (!status && prctl(PR_CAPBSET_READ, NUMBER_OF_CAP_BPF) <= 0)
         found(host, advice, "give the container CAP_BPF",
               "no process here can have CAP_BPF: windows by routes alone");
     else if (host->why[0] && strcmp(host->by, "both") != 0 &&
-             !(host->keeps_idle_windows && !strcmp(host->by, "program")))
+             !(keeps_idle_windows() && !strcmp(host->by, "program")))
         found(host, advice, "remove that cause, and restart riptided", "windows by %s alone: %s",
               host->by, host->why);
 }
@@ -116,7 +117,7 @@ static void check_rules(struct host *host)
     char before[KERNEL_RULES_BYTES];
 
     kernel_read_rules(0, 0, before);
-    if (*before && strcmp(host->by, "program") != 0 && number(host->status, "not_taken") == 0)
+    if (*before && strcmp(host->by, "program") != 0 && number(host->state.status, "not_taken") == 0)
         found(host, advice, REMEDY_OF_RULES,
               "rules of others come before ours, whose connections do not use our routes: %s",
               before);
@@ -159,22 +160,22 @@ static void check_networkd(struct host *host)
 static void check_receiver(struct host *host)
 {
     const long begins = kernel_read_sysctl("tcp_rmem", 1) / 2 / MSS_BYTES;
-    const long needed = 2 * (long)host->cwnd_max * MSS_BYTES;
+    const long needed = 2 * host->cwnd_max * MSS_BYTES;
     const long most = kernel_read_sysctl("tcp_rmem", 2);
     char remedy[96];
 
     snprintf(remedy, sizeof(remedy), "sysctl -w net.ipv4.tcp_rmem=\"%ld %ld %ld\"",
              kernel_read_sysctl("tcp_rmem", 0), needed, most > needed ? most : needed);
     /* The program asks the kernel for more, where riptided knows the peer. */
-    if (begins < host->cwnd_max && (!host->status || !strcmp(host->by, "routes")))
+    if (begins < host->cwnd_max && (!host->state.status || !strcmp(host->by, "routes")))
         found(host, advice, remedy,
               "peers may begin with %ld segments, not %ld, on connections that this host opens",
-              begins, (long)host->cwnd_max);
+              begins, host->cwnd_max);
 }
 
 static void check_idle(struct host *host)
 {
-    if (host->keeps_idle_windows)
+    if (keeps_idle_windows())
         found(host, advice, "sysctl -w net.ipv4.tcp_slow_start_after_idle=1, where paths change",
               "idle connections keep their window, however old");
     else if (!strcmp(host->by, "program") && !host->why[0])
@@ -212,9 +213,7 @@ int doctor_run(const struct command_options *options)
     unsigned int n_passed = 0, n_problems = 0;
     json_t *findings = json_array();
 
-    host.keeps_idle_windows = kernel_read_sysctl("tcp_slow_start_after_idle", 0) == 0;
     state_read(&host.state, options->control);
-    host.status = host.state.status;
     for (size_t i = 0; i < N_CHECKS; i++) {
         found(&host, passed, "", "%s", "");
         checks[i].run(&host);
@@ -230,6 +229,8 @@ int doctor_run(const struct command_options *options)
         if (host.remedy[0])
             text_field("  do", "%s", host.remedy);
     }
+    riptide_applier_free(host.applier);
+    settings_deinit(&host.settings);
     json_decref(host.state.status);
     if (options->json)
         command_print_json(json_pack("{s:O}", "findings", findings));

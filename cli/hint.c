@@ -10,26 +10,31 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
+/* "at most 20". */
+static const char *describe(const json_t *hint, char window[64])
+{
+    const long long least = number(hint, "cwnd_min"), most = number(hint, "cwnd_max");
+
+    if (json_is_true(get(hint, "off")))
+        return "no window";
+    if (most == 0)
+        snprintf(window, 64, "at least %lld", least);
+    else if (least == 0)
+        snprintf(window, 64, "at most %lld", most);
+    else
+        snprintf(window, 64, "%lld to %lld", least, most);
+    return window;
+}
+
 static void print_list(const json_t *answer)
 {
     char window[64], span[TEXT_SPAN_BYTES];
-    long long least, most;
     const json_t *hint;
     size_t i;
 
     json_array_foreach(get(answer, "hints"), i, hint)
     {
-        least = number(hint, "cwnd_min");
-        most = number(hint, "cwnd_max");
-        if (json_is_true(get(hint, "off")))
-            snprintf(window, sizeof(window), "no window");
-        else if (most == 0)
-            snprintf(window, sizeof(window), "at least %lld", least);
-        else if (least == 0)
-            snprintf(window, sizeof(window), "at most %lld", most);
-        else
-            snprintf(window, sizeof(window), "%lld to %lld", least, most);
-        printf("%-39s %-14s", text_of(hint, "dst"), window);
+        printf("%-39s %-14s", text_of(hint, "dst"), describe(hint, window));
         if (json_is_null(get(hint, "for_ms")))
             puts(" configured");
         else
@@ -42,12 +47,10 @@ static void print_list(const json_t *answer)
 static void print_added(const json_t *answer)
 {
     const char *reason = text_of(answer, "reason");
-    char window[32] = "no window", span[TEXT_SPAN_BYTES];
+    char window[64], span[TEXT_SPAN_BYTES];
 
-    if (!json_is_true(get(answer, "off")))
-        snprintf(window, sizeof(window), "at most %lld", number(answer, "cwnd_max"));
-    printf("%s: %s for %s, from the next round on\n", text_of(answer, "dst"), window,
-           text_span(span, real(answer, "for_ms") / 1e3));
+    printf("%s: %s for %s, from the next round on\n", text_of(answer, "dst"),
+           describe(answer, window), text_span(span, real(answer, "for_ms") / 1e3));
     printf("  destinations known within: %lld; a restart %s it%s%s\n",
            number(answer, "destinations"), json_is_true(get(answer, "is_kept")) ? "keeps" : "ends",
            *reason ? ": " : "", reason);

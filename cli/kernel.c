@@ -56,25 +56,25 @@ static int keep(const struct nlattr *attribute, void *attributes)
     return MNL_CB_OK;
 }
 
-static uint32_t u32_of(const struct nlattr *attribute, uint32_t otherwise)
+/* Of one or four bytes. */
+static uint32_t number_of(const struct nlattr *attribute, uint32_t otherwise)
 {
-    return attribute ? mnl_attr_get_u32(attribute) : otherwise;
+    if (!attribute)
+        return otherwise;
+    return mnl_attr_get_payload_len(attribute) == 1 ? mnl_attr_get_u8(attribute)
+                                                    : mnl_attr_get_u32(attribute);
 }
 
-static bool is_u8(const struct nlattr *attribute, uint8_t value)
-{
-    return attribute && mnl_attr_get_u8(attribute) == value;
-}
-
-/* While the rules of a family are read. */
+/* While rules are read. */
 struct rules {
+    uint8_t family; /* 0: both */
     uint32_t table;
     unsigned int n_ours;
-    bool is_past; /* ours, or where ours would be */
+    bool is_past[2]; /* of IPv4 and IPv6: ours, or where ours would be */
     char *before;
 };
 
-/* The kernel lists rules in its own order. */
+/* The kernel lists those of a family in its own order. */
 static int on_rule(const struct nlmsghdr *message, void *userdata)
 {
     const struct fib_rule_hdr *header = mnl_nlmsg_get_payload(message);
@@ -83,18 +83,23 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
     struct rules *rules = userdata;
     const size_t n = strlen(rules->before);
     uint32_t priority, table, suppress;
+    bool *is_past = &rules->is_past[header->family != AF_INET];
 
+    if (header->family != AF_INET && header->family != AF_INET6)
+        return MNL_CB_OK;
     mnl_attr_parse(message, sizeof(*header), keep, of);
-    priority = u32_of(of[FRA_PRIORITY], 0);
-    table = u32_of(of[FRA_TABLE], header->table);
-    suppress = u32_of(of[FRA_SUPPRESS_PREFIXLEN], UINT32_MAX);
-    if (header->action == FR_ACT_TO_TBL && is_u8(of[FRA_PROTOCOL], OUR_PROTOCOL) &&
-        is_u8(of[FRA_IP_PROTO], IPPROTO_TCP) && suppress == prefix_host_len(header->family) - 1u) {
+    priority = number_of(of[FRA_PRIORITY], 0);
+    table = number_of(of[FRA_TABLE], header->table);
+    suppress = number_of(of[FRA_SUPPRESS_PREFIXLEN], UINT32_MAX);
+    if (header->action == FR_ACT_TO_TBL && number_of(of[FRA_PROTOCOL], 0) == OUR_PROTOCOL &&
+        number_of(of[FRA_IP_PROTO], 0) == IPPROTO_TCP &&
+        suppress == prefix_host_len(header->family) - 1u) {
         rules->n_ours++;
-        rules->is_past = true;
+        *is_past = true;
     }
-    rules->is_past |= priority >= PRIORITY_OF_MAIN;
-    if (rules->is_past || table == RT_TABLE_LOCAL || (rules->table && table != rules->table))
+    *is_past |= priority >= PRIORITY_OF_MAIN;
+    if (*is_past || table == RT_TABLE_LOCAL || (rules->table && table != rules->table) ||
+        (rules->family && header->family != rules->family))
         return MNL_CB_OK;
     if (table != RT_TABLE_MAIN)
         snprintf(name, sizeof(name), "%" PRIu32, table);
@@ -105,42 +110,24 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
     return MNL_CB_OK;
 }
 
-static int dump_rules(uint8_t family, struct rules *rules)
-{
-    char buffer[128];
-    struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
-    struct fib_rule_hdr *header = mnl_nlmsg_put_extra_header(request, sizeof(*header));
-
-    request->nlmsg_type = RTM_GETRULE;
-    request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    header->family = family;
-    return exchange(request, on_rule, rules);
-}
-
-/* A family that the kernel lacks, or that has no policy rules, has none. */
 unsigned int kernel_read_rules(uint8_t family, uint32_t table, char before[KERNEL_RULES_BYTES])
 {
-    static const uint8_t families[] = { AF_INET, AF_INET6 };
-    unsigned int n_ours = 0;
-    char *end = before;
-    struct rules rules;
-    int r;
+    struct rules rules = { .n_ours = 0 };
+    struct nlmsghdr *request;
+    char buffer[128];
+    int r = -EINTR;
 
-    *end = '\0';
-    for (size_t i = 0; i < 2; i++) {
-        if (family != 0 && family != families[i])
-            continue;
-        r = -EINTR;
-        /* Changes interrupt a dump. */
-        for (int j = 0; j < 8 && r == -EINTR; j++) {
-            *end = '\0';
-            rules = (struct rules){ .table = table, .before = before };
-            r = dump_rules(families[i], &rules);
-        }
-        n_ours += rules.n_ours;
-        end += strlen(end);
+    /* Changes interrupt a dump. */
+    for (int i = 0; i < 8 && r == -EINTR; i++) {
+        before[0] = '\0';
+        rules = (struct rules){ .family = family, .table = table, .before = before };
+        request = mnl_nlmsg_put_header(buffer);
+        mnl_nlmsg_put_extra_header(request, sizeof(struct fib_rule_hdr)); /* of all families */
+        request->nlmsg_type = RTM_GETRULE;
+        request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+        r = exchange(request, on_rule, &rules);
     }
-    return n_ours;
+    return rules.n_ours;
 }
 
 static int on_route(const struct nlmsghdr *message, void *userdata)
@@ -155,9 +142,9 @@ static int on_route(const struct nlmsghdr *message, void *userdata)
     *route = (struct kernel_route){ .match = { .family = header->rtm_family,
                                                .len = header->rtm_dst_len },
                                     .is_ours = header->rtm_protocol == OUR_PROTOCOL,
-                                    .table = u32_of(of[RTA_TABLE], header->rtm_table),
-                                    .initcwnd = u32_of(metrics[RTAX_INITCWND], 0),
-                                    .ifindex = u32_of(of[RTA_OIF], 0) };
+                                    .table = number_of(of[RTA_TABLE], header->rtm_table),
+                                    .initcwnd = number_of(metrics[RTAX_INITCWND], 0),
+                                    .ifindex = number_of(of[RTA_OIF], 0) };
     if (of[RTA_DST])
         memcpy(route->match.addr, mnl_attr_get_payload(of[RTA_DST]),
                prefix_host_len(header->rtm_family) / 8u);
@@ -188,20 +175,17 @@ void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *r
 
 long kernel_read_sysctl(const char *name, int n)
 {
-    long value = -1;
+    long values[3] = { -1, -1, -1 };
     char path[64];
     FILE *file;
 
     snprintf(path, sizeof(path), "/proc/sys/net/ipv4/%s", name);
     file = fopen(path, "re");
-    for (int i = 0, found = 1; file && found == 1 && i <= n; i++) {
-        found = fscanf(file, "%ld", &value);
-        if (found != 1)
-            value = -1;
-    }
-    if (file)
+    if (file) {
+        (void)!fscanf(file, "%ld %ld %ld", &values[0], &values[1], &values[2]);
         fclose(file);
-    return value;
+    }
+    return values[n];
 }
 
 /*

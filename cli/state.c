@@ -108,6 +108,6 @@ void state_read(struct state *state, const char *control)
     snprintf(state->why, sizeof(state->why), "%s", error.text);
     if (state->status)
         read_answer(state);
-    else if (state->error == -ETIMEDOUT || client_is_absence(state->error))
+    else if (state->error == -ETIMEDOUT || state->error == -ENOENT)
         read_kernel(state, control, error.text);
 }

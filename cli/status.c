@@ -140,15 +140,6 @@ static void print_state(const struct state *state)
     put_figures(state->status);
 }
 
-static int exit_status(const struct state *state)
-{
-    if (client_is_absence(state->error))
-        return EXIT_NOT_RUNNING;
-    if (state->error < 0 && state->error != -ETIMEDOUT)
-        return EXIT_FAILURE;
-    return state->is_trouble ? EXIT_TROUBLE : EXIT_SUCCESS;
-}
-
 int status_run(const struct command_options *options)
 {
     struct state state;
@@ -156,16 +147,19 @@ int status_run(const struct command_options *options)
     if (options->history)
         return client_print(options, json_pack("{s:s}", "request", "history"), print_hours);
     state_read(&state, options->control);
-    if (options->json && !state.status)
-        state.status = json_pack("{s:s, s:s, s:o, s:i}", "health",
-                                 state.error == -ETIMEDOUT ? "hangs" : "not running", "reason",
-                                 state.why, "pid", figure_or_null((uint64_t)state.pid),
-                                 "rules_left", (int)state.n_rules);
-    if (options->json) {
-        command_print_json(state.status);
-    } else {
+    if (state.error < 0 && state.error != -ENOENT && state.error != -ETIMEDOUT)
+        command_fail(EXIT_FAILURE, "%s", state.why);
+    if (!options->json)
         print_state(&state);
-        json_decref(state.status);
-    }
-    return exit_status(&state);
+    else if (state.status)
+        command_print_json(json_incref(state.status));
+    else
+        command_print_json(json_pack("{s:s, s:s, s:o, s:i}", "health",
+                                     state.error == -ENOENT ? "not running" : "hangs", "reason",
+                                     state.why, "pid", figure_or_null((uint64_t)state.pid),
+                                     "rules_left", (int)state.n_rules));
+    json_decref(state.status);
+    if (state.error == -ENOENT)
+        return EXIT_NOT_RUNNING;
+    return state.is_trouble ? EXIT_TROUBLE : EXIT_SUCCESS;
 }
