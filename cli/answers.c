@@ -15,32 +15,6 @@ static double s_of(uint64_t ns)
     return (double)ns / 1e9;
 }
 
-/* Why nothing is compared, and the remedy; NULL: it is. */
-static const char *why_not_compared(const struct daemon *daemon)
-{
-    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-
-    if (daemon->settings->applier.dry_run)
-        return "a dry run gives no window";
-    if (stats->backend == RIPTIDE_ROUTES && stats->why)
-        return stats->why;
-    if (stats->backend == RIPTIDE_ROUTES)
-        return "windows are given by routes, which cannot hold out single connections: --apply "
-               "program can";
-    if (daemon->settings->applier.holdout_percent == 0)
-        return "no connection is held out: --holdout-percent 5 would hold out so many";
-    return NULL;
-}
-
-double answers_holdout_percent(const struct daemon *daemon)
-{
-    struct riptide_verdict verdict = { .holdout_percent = 0 };
-
-    if (!why_not_compared(daemon))
-        riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict));
-    return verdict.holdout_percent;
-}
-
 static json_t *change_json(const struct riptide_change *change)
 {
     return json_pack("{s:f, s:f, s:f, s:f, s:f}", "held_out", change->held_out, "with_window",
@@ -48,64 +22,68 @@ static json_t *change_json(const struct riptide_change *change)
                      change->high);
 }
 
-/* 1: less time, or fewer retransmissions; -1: more; 0: no difference is shown. */
-static int gain_of(const struct riptide_change *change)
-{
-    if (change->high < 0)
-        return 1;
-    return change->low > 0 ? -1 : 0;
-}
-
 static const char *word_of(const struct riptide_verdict *verdict)
 {
-    const int time = gain_of(&verdict->time), retransmitted = gain_of(&verdict->retransmitted);
+    const bool helps = verdict->time.high < 0 || verdict->retransmitted.high < 0;
+    const bool harms = verdict->time.low > 0 || verdict->retransmitted.low > 0;
 
-    if (time * retransmitted < 0)
+    if (helps && harms)
         return "mixed";
-    if (time + retransmitted == 0)
-        return "none";
-    return time + retransmitted > 0 ? "helps" : "harms";
+    if (helps)
+        return "helps";
+    return harms ? "harms" : "none";
+}
+
+/* By the library's verdict, or where it is not known yet. */
+static json_t *verdict_json(const struct daemon *daemon, const struct riptide_verdict *verdict,
+                            bool is_known)
+{
+    const uint32_t asked = daemon->settings->applier.holdout_percent;
+    const char *reason = verdict->reason;
+
+    if (verdict->holdout_percent == 0)
+        reason = "no connection is held out, which needs windows by the program (--apply), and "
+                 "--holdout-percent";
+    return json_pack(
+        "{s:s, s:o, s:I, s:I, s:o?, s:o?, s:o?, s:s, s:s, s:s, s:f, s:b, s:f}", "verdict",
+        is_known ? word_of(verdict) : "unknown", "reason", text_or_null(reason), "connections",
+        (json_int_t)verdict->connections, "held_out", (json_int_t)verdict->held_out, "time",
+        is_known ? change_json(&verdict->time) : NULL, "retransmitted",
+        is_known ? change_json(&verdict->retransmitted) : NULL, "halves",
+        verdict->halves.held_out > 0 ? change_json(&verdict->halves) : NULL, "best", verdict->best,
+        "worst", verdict->worst, "left_out", verdict->left_out, "holdout_percent",
+        verdict->holdout_percent, "is_settled",
+        verdict->holdout_percent > 0 && verdict->holdout_percent < asked, "suspended_s",
+        health_suspended_s(daemon));
 }
 
 json_t *answer_verdict(struct daemon *daemon, const struct request *request,
                        struct riptide_error *error)
 {
-    struct riptide_verdict verdict = { .connections = 0 };
-    const char *reason = why_not_compared(daemon);
-    bool is_known = false;
+    struct riptide_verdict verdict;
+    bool is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
 
-    if (!reason) {
-        is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
-        reason = verdict.reason[0] ? verdict.reason : NULL;
-    }
-    return json_pack(
-        "{s:s, s:s?, s:I, s:I, s:o?, s:o?, s:o?, s:s, s:s, s:s, s:f, s:b, s:f}", "verdict",
-        is_known ? word_of(&verdict) : "unknown", "reason", reason, "connections",
-        (json_int_t)verdict.connections, "held_out", (json_int_t)verdict.held_out, "time",
-        is_known ? change_json(&verdict.time) : NULL, "retransmitted",
-        is_known ? change_json(&verdict.retransmitted) : NULL, "halves",
-        verdict.halves.held_out > 0 ? change_json(&verdict.halves) : NULL, "best", verdict.best,
-        "worst", verdict.worst, "left_out", verdict.left_out, "holdout_percent",
-        verdict.holdout_percent, "is_settled",
-        verdict.holdout_percent < daemon->settings->applier.holdout_percent, "suspended_s",
-        health_suspended_s(daemon));
+    return verdict_json(daemon, &verdict, is_known);
 }
 
 static json_t *apply_json(struct daemon *daemon)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-    const bool is_compared = !why_not_compared(daemon);
+    const struct opened_counts opened = health_count_opened(daemon);
+    struct riptide_verdict verdict;
+    bool is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
+    json_t *effect = NULL;
 
+    if (verdict.holdout_percent > 0)
+        effect = verdict_json(daemon, &verdict, is_known);
     return json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:f, s:I, s:f, s:I, s:o?, s:o}", "asked",
                      riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by",
                      riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), "why", stats->why,
                      "reason", stats->program_reason, "cgroup", stats->cgroup, "holdout_percent",
-                     answers_holdout_percent(daemon), "held_out",
-                     (json_int_t)stats->program.held_out, "suspended_s",
-                     health_suspended_s(daemon), "suspensions",
-                     (json_int_t)daemon->health.suspensions, "effect",
-                     is_compared ? answer_verdict(daemon, NULL, NULL) : NULL, "last_minute",
-                     health_minute(daemon));
+                     verdict.holdout_percent, "held_out", (json_int_t)stats->program.held_out,
+                     "suspended_s", health_suspended_s(daemon), "suspensions",
+                     (json_int_t)daemon->health.suspensions, "effect", effect, "last_minute",
+                     minute_json(&daemon->health.minute, &opened));
 }
 
 static json_t *round_json(const struct health *health)

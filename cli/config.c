@@ -2,6 +2,8 @@
 /* riptided.conf: keys for the host, then sections of prefixes with theirs. Pure. */
 #include "settings.h"
 
+#include "text.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -17,23 +19,18 @@ static int set_key(struct reader *reader, const char *key, const char *value,
                    struct riptide_error *error)
 {
     const struct option_row *row = options_find(reader->rows, key, strlen(key));
-    int r;
 
     if (!row && options_find(settings_rows, key, strlen(key)))
-        return options_refuse(error, "%s: belongs before the first [prefix ...]", key);
+        return refuse(error, -EINVAL, "%s: belongs before the first [prefix ...]", key);
     if (!row)
-        return options_refuse(error, "%.40s: unknown key (riptided.conf(5) lists all, CHANGELOG.md "
-                                     "those that were removed)", key);
+        return refuse(error, -EINVAL, "%.40s: unknown key (riptided.conf(5) lists all, CHANGELOG.md "
+                                      "those that were removed)", key);
     if (!row->field)
-        return options_refuse(error, "%s: is only a command-line option", key);
-    r = row->kind->parse((char *)reader->target + row->offset, value);
-    if (r < 0)
-        return options_refuse(error, "%s%s%.60s: %s", key, *value ? " " : "", value,
-                              r == -EINVAL ? row->kind->expected : strerror(-r));
+        return refuse(error, -EINVAL, "%s: is only a command-line option", key);
     /* In a hint 0 means that it is not set. */
     if (reader->rows == override_rows && row->kind == &value_u32 && !strcmp(value, "0"))
-        return options_refuse(error, "%s 0: must be above 0", key);
-    return 0;
+        return refuse(error, -EINVAL, "%s 0: must be above 0", key);
+    return options_set(row, "", reader->target, value, error);
 }
 
 /* "[prefix PREFIX]" */
@@ -46,21 +43,21 @@ static int enter_section(struct reader *reader, char *line, struct riptide_error
 
     if (strncmp(line, "[prefix", strlen("[prefix")) != 0 || !isblank((unsigned char)*text) ||
         !end || end[1])
-        return options_refuse(error, "%.60s: a section is [prefix PREFIX], with nothing after it",
-                              line);
+        return refuse(error, -EINVAL, "%.60s: a section is [prefix PREFIX], with nothing after it",
+                      line);
     *end = '\0';
     text += strspn(text, " \t");
     if (riptide_prefix_parse(&dst, text) < 0)
-        return options_refuse(error, "%.60s]: %s", line, value_prefixes.expected);
+        return refuse(error, -EINVAL, "%.60s]: %s", line, value_prefixes.expected);
     for (size_t i = 0; i < settings->n_overrides; i++) {
         if (!memcmp(&settings->overrides[i].dst, &dst, sizeof(dst)))
-            return options_refuse(error, "%.60s]: was given already", line);
+            return refuse(error, -EINVAL, "%.60s]: was given already", line);
     }
     if (settings->n_overrides == RIPTIDE_MAX_HINTS)
-        return options_refuse(error, "more than %d sections for prefixes", RIPTIDE_MAX_HINTS);
+        return refuse(error, -EINVAL, "more than %d sections for prefixes", RIPTIDE_MAX_HINTS);
     overrides = reallocarray(settings->overrides, settings->n_overrides + 1, sizeof(*overrides));
     if (!overrides)
-        return options_refuse(error, "%s", strerror(ENOMEM));
+        return refuse(error, -EINVAL, "%s", strerror(ENOMEM));
     settings->overrides = overrides;
     overrides[settings->n_overrides] = (struct riptide_hint){ .dst = dst };
     reader->rows = override_rows;
@@ -98,7 +95,7 @@ static int take_line(struct reader *reader, char *line, struct riptide_error *er
     trim(line);
     for (const char *c = line; *c; c++) {
         if (iscntrl((unsigned char)*c) && *c != '\t')
-            return options_refuse(error, "contains a control character (0x%02x)", *c);
+            return refuse(error, -EINVAL, "contains a control character (0x%02x)", *c);
     }
     if (*line == '[')
         return enter_section(reader, line, error);
@@ -106,7 +103,7 @@ static int take_line(struct reader *reader, char *line, struct riptide_error *er
         return 0;
     value = strchr(line, '=');
     if (!value)
-        return options_refuse(error, "neither KEY = VALUE nor [prefix PREFIX]");
+        return refuse(error, -EINVAL, "neither KEY = VALUE nor [prefix PREFIX]");
     *value++ = '\0';
     trim(line);
     return set_key(reader, line, value + strspn(value, " \t"), error);
@@ -122,7 +119,7 @@ int config_parse(struct settings *settings, const char *name, char *lines,
     settings->file = name;
     for (int n = 1; (line = strsep(&lines, "\n")); n++) {
         if (take_line(&reader, line, &mistake) < 0)
-            return options_refuse(error, "%.100s:%d: %.140s", name, n, mistake.text);
+            return refuse(error, -EINVAL, "%.100s:%d: %.140s", name, n, mistake.text);
     }
     return 0;
 }

@@ -6,7 +6,6 @@
 #include "control.h"
 
 #include "clock.h"
-#include "listener.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -60,31 +59,31 @@ static uint64_t now(void)
 }
 
 /* Sends all at once, or what the client gets is cut. */
-static void send_answer(int fd, char *text, size_t n)
+static void send_answer(int fd, char *text)
 {
     const int bytes = ANSWER_BYTES;
+    size_t n;
 
     /* A shortage of memory costs this client its answer. */
-    if (text) {
-        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-        (void)!send(fd, text, n, MSG_DONTWAIT | MSG_NOSIGNAL);
-    }
+    if (!text)
+        return;
+    n = strlen(text);
+    text[n] = '\n';
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+    (void)!send(fd, text, n + 1, MSG_DONTWAIT | MSG_NOSIGNAL);
     free(text);
 }
 
 static void answer(struct control *control, const struct client *client)
 {
     const uint64_t began_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
-    char line[REQUEST_MAX_BYTES], *text;
+    char line[REQUEST_MAX_BYTES];
     ssize_t n_read = recv(client->fd, line, sizeof(line), MSG_DONTWAIT);
     const char *end = n_read > 0 ? memchr(line, '\n', (size_t)n_read) : NULL;
-    size_t n;
 
-    if (end)
-        text = request_answer(control->daemon, line, (size_t)(end - line), client->may_change, &n);
-    else
-        text = request_refuse("a request is one line of at most 4096 bytes, sent at once", &n);
-    send_answer(client->fd, text, n);
+    send_answer(client->fd,
+                end ? request_answer(control->daemon, line, (size_t)(end - line), client->may_change)
+                    : request_refuse("a request is one line of at most 4096 bytes, sent at once"));
     /* The budget is for the others, and pays for all work of a turn. */
     if (client->may_change)
         control->budget_ns += (int64_t)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
@@ -114,8 +113,6 @@ static void accept_clients(struct control *control)
 {
     for (int i = 0; i < MAX_ACCEPTED; i++) {
         struct client client = { .deadline_ns = now() + PATIENCE_NS };
-        size_t n;
-        char *text;
 
         client.fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (client.fd < 0) {
@@ -128,16 +125,17 @@ static void accept_clients(struct control *control)
         if (has_room(control, &client)) {
             control->clients[control->n_clients++] = client;
         } else {
-            text = request_refuse("too many clients; try again", &n);
-            send_answer(client.fd, text, n);
+            send_answer(client.fd, request_refuse("too many clients; try again"));
             close(client.fd);
         }
     }
 }
 
-unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_MAX_FDS])
+unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_MAX_FDS],
+                             int *timeout_ms)
 {
     const uint64_t now_ns = now();
+    int wait_ms;
 
     if (!control)
         return 0;
@@ -145,6 +143,9 @@ unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_
     control->filled_ns = now_ns;
     if (control->budget_ns > BUDGET_MAX_NS)
         control->budget_ns = BUDGET_MAX_NS;
+    wait_ms = control->budget_ns < 0 ? REST_MS : 1000;
+    if (*timeout_ms > wait_ms)
+        *timeout_ms = wait_ms;
     fds[0] = (struct pollfd){
         .fd = now_ns < control->accept_again_ns ? -1 : control->fd,
         .events = POLLIN,
@@ -156,15 +157,6 @@ unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_
         fds[1 + i] = (struct pollfd){ .fd = waits ? -1 : client->fd, .events = POLLIN };
     }
     return 1 + control->n_clients;
-}
-
-int control_get_timeout(const struct control *control)
-{
-    if (!control)
-        return -1;
-    if (control->budget_ns < 0)
-        return REST_MS;
-    return control->n_clients > 0 || now() < control->accept_again_ns ? 1000 : -1;
 }
 
 /* Answers the first one that asks, and removes it. */

@@ -10,6 +10,7 @@
 #include "request.h"
 
 #include <poll.h>
+#include <sys/types.h>
 
 struct control;
 
@@ -23,17 +24,31 @@ int control_open(struct control **controlp, const char *path, const char *group,
 /* Closes, and removes the socket file if its directory permits. */
 void control_close(struct control *control);
 
-/* The fds to wait on with poll(2); returns their number. None for NULL. */
+/* The fds to wait on with poll(2), and its timeout, if that is less; returns their number. */
 enum { CONTROL_MAX_FDS = 65 };
-unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_MAX_FDS]);
-
-/* The timeout for poll, ms; -1: none. */
-int control_get_timeout(const struct control *control);
+unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_MAX_FDS],
+                             int *timeout_ms);
 
 /* Pass what poll has filled: answers one client at most. */
 void control_dispatch(struct control *control, const struct pollfd *fds, unsigned int n);
 
 /* The number of connected clients. */
 unsigned int control_count_clients(const struct control *control);
+
+/*
+ * In listener.c: the number of a group, by name or number; -1 if `name` is NULL. Errors: -EINVAL,
+ * with a line for settings_explain_refusal.
+ */
+int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *error);
+
+/*
+ * The fd of a socket that listens at `path`, to which any user may connect. One without a listener
+ * there is replaced. Errors, each with a line: -EADDRINUSE (another daemon, or no socket),
+ * -ENAMETOOLONG, those of bind(2).
+ */
+int listener_open(const char *path, struct riptide_error *error);
+
+/* Whether the peer of a connection is root, this process's user, or in the group; and its user. */
+bool listener_may_change(int fd, gid_t group, uid_t *uidp);
 
 #endif

@@ -5,8 +5,6 @@
  */
 #include "daemon.h"
 
-#include "clock.h"
-#include "listener.h"
 #include "log.h"
 
 #include <errno.h>
@@ -37,10 +35,7 @@ static void on_signal(struct daemon *daemon, int fd)
 
     if (read(fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
         return;
-    log_line(LOG_LEVEL_INFO, "%s: ending",
-             info.ssi_signo == SIGINT   ? "SIGINT"
-             : info.ssi_signo == SIGHUP ? "SIGHUP"
-                                        : "SIGTERM");
+    log_line(LOG_INFO, "SIG%s: ending", sigabbrev_np((int)info.ssi_signo));
     daemon->ending = ENDING_SIGNAL;
 }
 
@@ -71,7 +66,7 @@ static void on_agent(struct daemon *daemon)
     while (riptide_agent_pop(daemon->agent, &event) == 0)
         on_event(daemon, event);
     if (r < 0) {
-        log_line(LOG_LEVEL_ERROR, "cannot continue: %s", strerror(-r));
+        log_line(LOG_ERR, "cannot continue: %s", strerror(-r));
         daemon->ending = ENDING_FAILED;
     }
 }
@@ -89,7 +84,7 @@ static void open_control(struct daemon *daemon)
     daemon->health.started_ns = clock_read_ns(CLOCK_BOOTTIME);
     r = control_open(&daemon->control, settings->control, settings->control_group, daemon, &error);
     if (r < 0)
-        log_line(LOG_LEVEL_WARNING, "no control socket: %s", log_error_text(&error, r));
+        log_line(LOG_WARNING, "no control socket: %s", log_error_text(&error, r));
 }
 
 static void run(struct daemon *daemon, int signals_fd)
@@ -100,16 +95,13 @@ static void run(struct daemon *daemon, int signals_fd)
     };
 
     while (daemon->ending == ENDING_NONE) {
-        const unsigned int n_control = control_prepare(daemon->control, fds + 2);
-        const int control_ms = control_get_timeout(daemon->control);
-        const int service_ms = service_turn(&daemon->service);
-        /* As unsigned numbers -1, which is for ever, is the largest. */
-        const bool is_service_first = (unsigned int)service_ms < (unsigned int)control_ms;
+        int timeout_ms = service_turn(&daemon->service);
+        const unsigned int n_control = control_prepare(daemon->control, fds + 2, &timeout_ms);
 
-        if (poll(fds, 2 + n_control, is_service_first ? service_ms : control_ms) < 0) {
+        if (poll(fds, 2 + n_control, timeout_ms) < 0) {
             if (errno == EINTR)
                 continue;
-            log_line(LOG_LEVEL_ERROR, "poll: %s", strerror(errno));
+            log_line(LOG_ERR, "poll: %s", strerror(errno));
             daemon->ending = ENDING_FAILED;
             return;
         }
@@ -135,36 +127,32 @@ static int finish(struct daemon *daemon)
         return status;
     if (daemon->ending == ENDING_ONCE) {
         files_save(daemon, true);
-        log_line(LOG_LEVEL_WARNING,
-                 "the rule and its routes (%" PRIu64
-                 ") stay, unmaintained, until `riptide flush`",
+        log_line(LOG_WARNING,
+                 "the rule and its routes (%" PRIu64 ") stay, unmaintained, until `riptide flush`",
                  stats.routes);
         return status;
     }
     r = riptide_agent_stop(daemon->agent, &error);
     files_end(daemon, error.field ? r : 0, &error);
     if (r < 0 && !error.field) {
-        log_line(LOG_LEVEL_ERROR, "%s; see `riptide status`", error.text);
+        log_line(LOG_ERR, "%s; see `riptide status`", error.text);
         return EXIT_FAILURE;
     }
-    if (stats.backend == RIPTIDE_PROGRAM)
-        log_line(LOG_LEVEL_INFO, "program: ended");
-    else
-        log_line(LOG_LEVEL_INFO, "all withdrawn, routes: %" PRIu64, stats.routes);
+    log_line(LOG_INFO, "ended: all windows are withdrawn, routes: %" PRIu64, stats.routes);
     return status;
 }
 
 /* Logs why there is no start. Returns the exit status. */
-static int refuse(const struct settings *settings, struct riptide_error *error, int r)
+static int report_refusal(const struct settings *settings, struct riptide_error *error, int r)
 {
     settings_explain_refusal(settings, error);
     if (r == -EINVAL)
-        log_answer("%s", error->text);
+        log_line(LOG_CRIT, "%s", error->text);
     else if (r == -EPERM && !error->field && !settings->applier.dry_run &&
              !strstr(error->text, "CAP_BPF"))
-        log_line(LOG_LEVEL_ERROR, NEEDS_NET_ADMIN "; --dry-run needs none");
+        log_line(LOG_ERR, NEEDS_NET_ADMIN "; --dry-run needs none");
     else
-        log_line(LOG_LEVEL_ERROR, "cannot start: %s", log_error_text(error, r));
+        log_line(LOG_ERR, "cannot start: %s", log_error_text(error, r));
     return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 }
 
@@ -192,27 +180,24 @@ static int make_agent(struct settings *settings, struct riptide_agent **agentp,
 /* From an agent to an exit status. */
 static int serve(struct daemon *daemon)
 {
-    const bool is_dry = daemon->settings->applier.dry_run;
     const int signals_fd = open_signals();
     const struct riptide_agent_stats *stats;
     struct riptide_error error = { .text = "" };
-    bool needs_bpf;
     int status, r = signals_fd < 0 ? -errno : riptide_agent_start(daemon->agent, &error);
 
     if (r < 0)
-        return refuse(daemon->settings, &error, r);
+        return report_refusal(daemon->settings, &error, r);
     service_open(&daemon->service);
     stats = riptide_agent_get_stats(daemon->agent);
     if (error.text[0])
-        log_line(LOG_LEVEL_WARNING, "%s", error.text);
+        log_line(LOG_WARNING, "%s", error.text);
     else if (stats->state)
-        log_line(LOG_LEVEL_INFO, "%s", stats->state);
-    needs_bpf = stats->applier->backend != RIPTIDE_ROUTES;
+        log_line(LOG_INFO, "%s", stats->state);
     files_load(daemon);
     /* Then all files are open that need root. */
     open_control(daemon);
-    if (privileges_drop(!is_dry, !is_dry && needs_bpf, &error) < 0) {
-        log_line(LOG_LEVEL_ERROR, "%s", error.text);
+    if (privileges_drop(daemon->settings->applier.dry_run, stats->applier->backend, &error) < 0) {
+        log_line(LOG_ERR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
     } else {
         report_start(daemon);
@@ -239,12 +224,14 @@ int daemon_run(struct settings *settings)
     r = make_agent(settings, &daemon.agent, &error);
     if (r == 0 && settings->check && strcmp(settings->control, "none"))
         r = listener_find_group(settings->control_group, &group, &error);
-    if (r != 0)
-        status = refuse(settings, &error, r);
-    else if (settings->check)
+    if (r != 0) {
+        status = report_refusal(settings, &error, r);
+    } else if (settings->check) {
+        files_check(settings);
         printf("%s: valid\n", settings->file ? settings->file : "options, without a file");
-    else
+    } else {
         status = serve(&daemon);
+    }
     json_decref(daemon.history.hours);
     riptide_agent_free(daemon.agent);
     return status;

@@ -3,9 +3,9 @@
 #ifndef CLI_DAEMON_H
 #define CLI_DAEMON_H
 
+#include "clock.h"
 #include "control.h"
 #include "history.h"
-#include "service.h"
 #include "settings.h"
 
 /* How the loop ended; this determines what stays in the kernel. */
@@ -66,6 +66,16 @@ struct hints {
     size_t n;
 };
 
+/* What the service manager was told, and is to be told: times of CLOCK_MONOTONIC. */
+struct service {
+    uint64_t watchdog_ns;  /* half of the manager's timeout; 0: no watchdog */
+    uint64_t told_ns;      /* the last notification */
+    uint64_t last_tick_ns;
+    uint64_t interval_ns;  /* from that round to the next */
+    bool is_ready;         /* and the manager was notified */
+    bool has_failed;       /* the present round */
+};
+
 struct daemon {
     struct settings *settings;
     struct riptide_agent *agent;
@@ -90,6 +100,17 @@ struct daemon {
  */
 int daemon_run(struct settings *settings);
 
+/* In service.c: reads the environment. Without NOTIFY_SOCKET all of these do nothing. */
+void service_open(struct service *service);
+
+/* Reports READY after the first round without a failure. */
+void service_event(struct service *service, const struct riptide_agent_event *event);
+
+/* Tells the watchdog that rounds complete, if that is due. Returns a timeout for poll, ms. */
+int service_turn(struct service *service);
+
+void service_stopping(void);
+
 /* In report.c: the line of the start, and one for each event. */
 void report_start(struct daemon *daemon);
 void report_event(struct daemon *daemon, const struct riptide_agent_event *event);
@@ -100,8 +121,13 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
 /* One word; `reason`: what is missing of the configured, or empty. */
 const char *health_word(const struct daemon *daemon, char reason[256]);
 
-/* Connections of the last 50 to 60 seconds. */
-json_t *health_minute(const struct daemon *daemon);
+/* Who has most of the destinations that there can be. */
+void health_explain_full(const struct settings *settings,
+                         const struct riptide_estimator_stats *stats, char reason[256]);
+
+/* In minute.c: notes counters; and what they have grown by in the last 50 to 60 seconds. */
+void minute_note(struct minute *minute, const struct opened_counts *now, uint64_t now_ns);
+json_t *minute_json(const struct minute *minute, const struct opened_counts *now);
 
 /* So far. */
 struct opened_counts health_count_opened(const struct daemon *daemon);
@@ -112,9 +138,6 @@ double health_suspended_s(const struct daemon *daemon);
 /* In changes.c: keeps a change, in place of an old one; and lists those of a destination. */
 void changes_note(struct changes *changes, const struct riptide_route *route);
 json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst);
-
-/* In answers.c: the share held out now; as in `verdict`. */
-double answers_holdout_percent(const struct daemon *daemon);
 
 /* In destinations.c: the destination of a peer; of a wider prefix, that of its first address. */
 struct riptide_prefix destinations_group(const struct settings *settings,
@@ -136,7 +159,10 @@ int hints_check(const struct settings *settings, const struct riptide_prefix *ds
 /* Drops those that have ended. Returns how many are in force, sections of the file included. */
 size_t hints_count(struct daemon *daemon);
 
-/* In files.c: after the start, loads the history, and says what the state has restored. */
+/* In files.c: for --check, names places that a daemon would report as it runs. */
+void files_check(const struct settings *settings);
+
+/* After the start, loads the history, and says what the state has restored. */
 void files_load(struct daemon *daemon);
 
 /* Whether a state file keeps hints and a pause over a restart. */
@@ -155,9 +181,9 @@ void files_save(struct daemon *daemon, bool is_synced);
 void files_end(struct daemon *daemon, int r, const struct riptide_error *error);
 
 /*
- * In privileges.c: keeps CAP_NET_ADMIN and CAP_BPF where needed and present, and can gain none
- * again. Before that, open all files that need root. Errors of the kernel, each with a line.
+ * In privileges.c: keeps the capabilities that windows need, where they are present, and can gain
+ * none again. Before that, open all files that need root. Errors of the kernel, each with a line.
  */
-int privileges_drop(bool needs_net_admin, bool needs_bpf, struct riptide_error *error);
+int privileges_drop(bool is_dry, enum riptide_backend backend, struct riptide_error *error);
 
 #endif

@@ -4,8 +4,9 @@
 
 #include "members.h"
 #include "prefixes.h"
+#include "text.h"
 
-#include <string.h>
+#include <errno.h>
 #include <sys/socket.h>
 
 /* Destinations in one answer, and those that it looks at, of which few may be within a prefix: 1 ms. */
@@ -68,7 +69,7 @@ json_t *answer_show(struct daemon *daemon, const struct request *request,
     json_t *rows, *next = NULL;
 
     if (request->from < 0 || request->from > UINT32_MAX) {
-        snprintf(error->text, sizeof(error->text), "from: not `next` of an earlier answer");
+        refuse(error, -EINVAL, "from: not `next` of an earlier answer");
         return NULL;
     }
     if (daemon->settings->applier.dry_run)

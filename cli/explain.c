@@ -67,10 +67,12 @@ static json_t *program_json(const struct daemon *daemon, const struct riptide_wi
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const struct riptide_estimate *estimate = window->estimate;
+    struct riptide_verdict verdict;
     uint32_t pacing_percent;
 
     if (!window->program || !estimate)
         return NULL;
+    riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict));
     pacing_percent = estimate->pacing_percent == RIPTIDE_AT_ONCE ? 0 : estimate->pacing_percent;
     return json_pack("{s:s, s:I, s:s?, s:s?, s:b, s:I, s:f}", "state",
                      riptide_name(RIPTIDE_NAMES_ROUTE_STATE, window->program->state), "initcwnd",
@@ -78,7 +80,7 @@ static json_t *program_json(const struct daemon *daemon, const struct riptide_wi
                      is_applied(window->program) ? stats->program_reason : window->program->reason,
                      "cgroup", stats->cgroup, "may_lower", estimate->may_lower, "pacing_percent",
                      (json_int_t)pacing_percent, "holdout_percent",
-                     answers_holdout_percent(daemon));
+                     verdict.holdout_percent);
 }
 
 /* The route that TCP of riptided takes. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "file.h"
 
+#include "text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,10 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int fail(struct riptide_error *error, const char *path, const char *reason, int r)
+static int fail(struct riptide_error *error, const char *path, int code)
 {
-    snprintf(error->text, sizeof(error->text), "%.160s: %s", path, reason);
-    return r;
+    return refuse(error, -code, "%.160s: %s", path, strerror(code));
 }
 
 int file_load(const char *path, char **textp, struct riptide_error *error)
@@ -25,16 +26,16 @@ int file_load(const char *path, char **textp, struct riptide_error *error)
     ssize_t n;
 
     if (fd < 0)
-        return fail(error, path, strerror(errno), -errno);
+        return fail(error, path, errno);
     if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode)) {
-        r = fail(error, path, "is no regular file", -EINVAL);
+        r = refuse(error, -EINVAL, "%.160s: is no regular file", path);
     } else {
         text = calloc(1, (size_t)stat.st_size + 1);
         n = text ? read(fd, text, (size_t)stat.st_size) : -1;
         if (n < 0)
-            r = fail(error, path, strerror(errno), -errno);
+            r = fail(error, path, errno);
         else if (strlen(text) != (size_t)n)
-            r = fail(error, path, "is no text", -EINVAL);
+            r = refuse(error, -EINVAL, "%.160s: is no text", path);
     }
     close(fd);
     if (r < 0)
@@ -51,17 +52,18 @@ int file_replace(const char *path, unsigned int mode, const char *text, struct r
     int fd, r = 0;
 
     if (!text)
-        return fail(error, path, strerror(ENOMEM), -ENOMEM);
+        return fail(error, path, ENOMEM);
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
-        return fail(error, path, strerror(ENAMETOOLONG), -ENAMETOOLONG);
+        return fail(error, path, ENAMETOOLONG);
     /* A rename replaces anything: devices, FIFOs and links must stay. */
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
-        return fail(error, path, "exists and is no regular file, so it is not replaced", -EINVAL);
+        return refuse(error, -EINVAL,
+                      "%.160s: exists and is no regular file, so it is not replaced", path);
     /* One that was left by a process that was killed, or a trap: made anew, never opened. */
     unlink(temporary);
     fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-        return fail(error, path, strerror(errno), -errno);
+        return fail(error, path, errno);
     if (dprintf(fd, "%s", text) < 0 || fchmod(fd, mode) < 0)
         r = -errno;
     if (close(fd) < 0 && r == 0)
@@ -71,5 +73,5 @@ int file_replace(const char *path, unsigned int mode, const char *text, struct r
     if (r == 0)
         return 0;
     unlink(temporary);
-    return fail(error, path, strerror(-r), r);
+    return fail(error, path, -r);
 }

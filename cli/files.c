@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,10 +54,27 @@ static void load_history(struct daemon *daemon)
         snprintf(old, sizeof(old), "%s.old", path);
         if (files_keep_state(daemon))
             rename(path, old);
-        log_line(LOG_LEVEL_WARNING, "%s: damaged, starting empty; kept as .old", path);
+        log_line(LOG_WARNING, "%s: damaged, starting empty; kept as .old", path);
     }
     json_decref(hours);
     free(text);
+}
+
+/* The unit makes its directories at the start, so that no place is wrong for being missing. */
+void files_check(const struct settings *settings)
+{
+    const char *const paths[] = { settings->agent.state, settings->metrics };
+    const char *name = settings->metrics ? strrchr(settings->metrics, '.') : NULL;
+    char directory[256];
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(directory, sizeof(directory), "%s", paths[i] ? paths[i] : "");
+        if (paths[i] && access(dirname(directory), F_OK) < 0)
+            log_line(LOG_WARNING, "%s: there is no directory for it now", paths[i]);
+    }
+    if (settings->metrics && (!name || strcmp(name, ".prom") != 0))
+        log_line(LOG_WARNING, "%s: node_exporter reads files whose name ends with .prom alone",
+                 settings->metrics);
 }
 
 void files_load(struct daemon *daemon)
@@ -67,7 +85,7 @@ void files_load(struct daemon *daemon)
         return;
     /* No warning: `riptide status` would have it long after the end of the pause. */
     if (stats->is_paused)
-        log_line(LOG_LEVEL_INFO,
+        log_line(LOG_INFO,
                  "paused, as before the start: no window is given until `riptide resume`");
     hints_load(daemon);
     load_history(daemon);
@@ -114,9 +132,9 @@ static void note(char failure[256], const char *what, int r, const struct riptid
     if (error->field)
         text += strlen(error->field) + strlen(": ");
     if (r < 0 && !failure[0])
-        log_line(LOG_LEVEL_WARNING, "%s not saved: %s", what, text);
+        log_line(LOG_WARNING, "%s not saved: %s", what, text);
     if (r == 0 && failure[0])
-        log_line(LOG_LEVEL_INFO, "%s saved again", what);
+        log_line(LOG_INFO, "%s saved again", what);
     snprintf(failure, 256, "%s", r < 0 ? text : "");
 }
 

@@ -10,9 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Between two notes of the last minute's counters. */
-#define PART_NS (10 * NS_PER_S)
-
 /* Destinations for which the kernel is asked which rule comes before ours: it takes a millisecond. */
 enum { MAX_ASKED = 64 };
 
@@ -29,8 +26,9 @@ struct opened_counts health_count_opened(const struct daemon *daemon)
     memcpy(opened.by_cwnd, program->by_cwnd, sizeof(opened.by_cwnd));
     /* The kernel does not count what opens by a route: agents count those that close. */
     if (stats->applier->backend == RIPTIDE_ROUTES) {
-        opened.with_window = stats->closed_with_window;
-        opened.without = stats->observer->closed - stats->closed_with_window;
+        if (!daemon->settings->applier.dry_run)
+            opened.with_window = stats->closed_with_window;
+        opened.without = stats->observer->closed - opened.with_window;
     }
     return opened;
 }
@@ -55,8 +53,8 @@ static uint64_t lateness(const struct riptide_tick *before, const struct riptide
 static void note_tick(struct daemon *daemon, const struct riptide_tick *tick)
 {
     const uint64_t until_ns = riptide_agent_get_stats(daemon->agent)->suspended_until_ns;
+    const struct opened_counts opened = health_count_opened(daemon);
     struct health *health = &daemon->health;
-    struct minute *minute = &health->minute;
 
     /* A round whose dump failed ends as well: only one without a failure clears it. */
     if (!health->is_failure_new)
@@ -70,10 +68,7 @@ static void note_tick(struct daemon *daemon, const struct riptide_tick *tick)
     health->suspensions +=
         until_ns > 0 && until_ns != health->suspended_until_ns && health->n_ticks > 1;
     health->suspended_until_ns = until_ns;
-    if (minute->n == 0 || tick->finished_ns - minute->noted_ns >= PART_NS) {
-        minute->then[minute->n++ % MINUTE_PARTS] = health_count_opened(daemon);
-        minute->noted_ns = tick->finished_ns;
-    }
+    minute_note(&health->minute, &opened, tick->finished_ns);
     /* `riptide status` reads from it when the last round of a daemon was that hangs. */
     if (daemon->control)
         utimensat(AT_FDCWD, daemon->settings->control, NULL, AT_SYMLINK_NOFOLLOW);
@@ -93,44 +88,14 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
     }
 }
 
-/* The largest window of each bucket of struct riptide_program_counts; the last one has none. */
-static const uint32_t bucket_cwnd[RIPTIDE_WINDOW_BUCKETS - 1] = {
-    10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500,
-};
-
-/* The bound of the bucket with the median; null: none was given, or it is above all. */
-static json_t *median_json(const struct opened_counts *now, const struct opened_counts *then)
+void health_explain_full(const struct settings *settings,
+                         const struct riptide_estimator_stats *stats, char reason[256])
 {
-    uint64_t n = 0, below = 0;
+    char largest[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    for (size_t i = 0; i < RIPTIDE_WINDOW_BUCKETS; i++)
-        n += now->by_cwnd[i] - then->by_cwnd[i];
-    for (size_t i = 0; n > 0 && i < RIPTIDE_WINDOW_BUCKETS - 1; i++) {
-        below += now->by_cwnd[i] - then->by_cwnd[i];
-        if (2 * below >= n)
-            return json_integer(bucket_cwnd[i]);
-    }
-    return json_null();
-}
-
-json_t *health_minute(const struct daemon *daemon)
-{
-    const struct opened_counts now = health_count_opened(daemon);
-    const struct minute *minute = &daemon->health.minute;
-    struct opened_counts then = minute->then[minute->n < MINUTE_PARTS ? 0 : minute->n % MINUTE_PARTS];
-    json_int_t with_window, held_out, without;
-
-    if (minute->n == 0)
-        return json_null();
-    /* A program that was attached again has begun anew. */
-    if (now.with_window < then.with_window || now.without < then.without)
-        then = (struct opened_counts){ .without = 0 };
-    with_window = (json_int_t)(now.with_window - then.with_window);
-    held_out = (json_int_t)(now.held_out - then.held_out);
-    without = (json_int_t)(now.without - then.without);
-    return json_pack("{s:I, s:I, s:I, s:I, s:o}", "opened", with_window + held_out + without,
-                     "given", with_window, "held_out", held_out, "without", without,
-                     "cwnd_median", median_json(&now, &then));
+    riptide_prefix_format(&stats->largest, largest);
+    snprintf(reason, 256, "%s has %" PRIu32 " of --max-destinations %" PRIu32, largest,
+             stats->largest_destinations, settings->estimator.max_destinations);
 }
 
 /* The table by which the kernel answers for the first routes that it does not take; 0: not known. */
@@ -161,55 +126,47 @@ static void explain_not_taken(const struct daemon *daemon,
              stats->routes_not_taken, stats->routes, *before ? "; before ours: " : "", before);
 }
 
+/* The first that holds, from what stops all windows to what stops none. */
 const char *health_word(const struct daemon *daemon, char reason[256])
 {
     const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
-    const struct riptide_estimator_stats *estimator = agent->estimator;
     const struct riptide_applier_stats *stats = agent->applier;
-    const char *why_no_program = stats->program_reason, *why_no_rules = NULL;
-    const bool has_no_ipv4 = stats->rules_reason[0], has_no_ipv6 = stats->rules_reason[1];
-    char largest[RIPTIDE_PREFIX_TEXT_BYTES];
+    const bool has_program = stats->backend != RIPTIDE_ROUTES && !stats->program_reason;
+    const char *const no_rules = stats->rules_reason[stats->rules_reason[0] ? 0 : 1];
+    /* Why connections of IPv4 and IPv6 get no window; NULL: they get one. */
+    const char *why[2] = { NULL, NULL };
 
+    for (int i = 0; i < 2 && !has_program; i++)
+        why[i] = stats->backend == RIPTIDE_PROGRAM ? stats->program_reason : stats->rules_reason[i];
     reason[0] = '\0';
-    if (stats->backend != RIPTIDE_PROGRAM)
-        why_no_rules = stats->rules_reason[0] ? stats->rules_reason[0] : stats->rules_reason[1];
     if (daemon->health.failure[0]) {
         snprintf(reason, 256, "%s", daemon->health.failure);
         return "failing";
     }
     if (agent->is_paused)
         return "paused";
-    if (health_suspended_s(daemon) > 0 && (why_no_program || why_no_rules)) {
-        snprintf(reason, 256, "%s", why_no_program ? why_no_program : why_no_rules);
-        return "suspended";
+    if (why[0] && why[1]) {
+        snprintf(reason, 256, "%s", why[0]);
+        return health_suspended_s(daemon) > 0 ? "suspended" : "off";
     }
-    if (stats->routes_not_taken > 0 && !why_no_rules)
-        explain_not_taken(daemon, stats, reason);
-    if (reason[0] && (stats->backend == RIPTIDE_ROUTES || why_no_program))
-        return stats->routes_not_taken == stats->routes ? "off" : "degraded";
-    if (stats->backend == RIPTIDE_BOTH && !why_no_rules != !why_no_program) {
-        snprintf(reason, 256, "windows are given %s only: %s",
-                 why_no_rules ? "by the program" : "by routes",
-                 why_no_rules ? why_no_rules : why_no_program);
-        return "ok";
-    }
-    if (stats->backend == RIPTIDE_ROUTES && has_no_ipv4 != has_no_ipv6) {
-        snprintf(reason, 256, "IPv%c: %s", has_no_ipv4 ? '4' : '6', why_no_rules);
+    if (why[0] || why[1]) {
+        snprintf(reason, 256, "IPv%c: %s", why[0] ? '4' : '6', no_rules);
         return "degraded";
     }
-    if (why_no_rules || why_no_program) {
-        snprintf(reason, 256, "%s", why_no_rules ? why_no_rules : why_no_program);
-        return "off";
+    if (stats->routes_not_taken > 0)
+        explain_not_taken(daemon, stats, reason);
+    if (reason[0] && !has_program)
+        return stats->routes_not_taken == stats->routes ? "off" : "degraded";
+    if (stats->backend == RIPTIDE_BOTH && (no_rules || !has_program)) {
+        snprintf(reason, 256, "windows are given %s only: %s",
+                 has_program ? "by the program" : "by routes",
+                 has_program ? no_rules : stats->program_reason);
+        return "ok";
     }
     if (daemon->health.n_ticks == 0)
         return "starting";
-    if (!estimator->is_full)
+    if (!agent->estimator->is_full)
         return "ok";
-    riptide_prefix_format(&estimator->largest, largest);
-    snprintf(reason, 256,
-             "--max-destinations %" PRIu32 " are in use, %" PRIu32
-             " of them in %s: those with fewest connections give way",
-             daemon->settings->estimator.max_destinations, estimator->largest_destinations,
-             largest);
+    health_explain_full(daemon->settings, agent->estimator, reason);
     return "full";
 }

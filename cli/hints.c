@@ -9,6 +9,7 @@
 #include "log.h"
 #include "members.h"
 #include "prefixes.h"
+#include "text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -74,7 +75,7 @@ void hints_load(struct daemon *daemon)
         load_line(&daemon->hints, line + 1);
     free(text);
     if (daemon->hints.n > 0)
-        log_line(LOG_LEVEL_INFO, "hints that go on from before the start: %zu", daemon->hints.n);
+        log_line(LOG_INFO, "hints that go on from before the start: %zu", daemon->hints.n);
 }
 
 static json_t *hint_json(const struct riptide_hint *hint, uint64_t now_ns)
@@ -119,16 +120,15 @@ static uint32_t count_destinations(struct riptide_agent *agent, const struct rip
 int hints_check(const struct settings *settings, const struct riptide_prefix *dst,
                 struct riptide_error *error)
 {
-    const struct riptide_prefix whole = destinations_group(settings, dst);
-    char text[RIPTIDE_PREFIX_TEXT_BYTES], of[RIPTIDE_PREFIX_TEXT_BYTES];
+    const bool is_ipv4 = dst->family == AF_INET;
+    const unsigned int len = is_ipv4 ? settings->estimator.prefix_len4 : settings->estimator.prefix_len6;
+    char text[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    if (whole.len >= dst->len)
+    if (dst->len <= len)
         return 0;
     riptide_prefix_format(dst, text);
-    riptide_prefix_format(&whole, of);
-    snprintf(error->text, sizeof(error->text), "%s: is part of the destination %s, by prefix-len%c",
-             text, of, dst->family == AF_INET ? '4' : '6');
-    return -EINVAL;
+    return refuse(error, -EINVAL, "%s: is part of a destination, which has prefix-len%c = %u", text,
+                  is_ipv4 ? '4' : '6', len);
 }
 
 /* Whether the last change is in a state file, which keeps it over a restart. */
@@ -153,10 +153,9 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
                     struct riptide_error *error)
 {
     const uint32_t largest = largest_window(daemon->settings);
-    const bool is_valid = request->cwnd_max >= 0 && request->cwnd_max <= largest;
     struct riptide_hint hint = {
         .dst = request->dst,
-        .cwnd_max = is_valid ? (uint32_t)request->cwnd_max : 0,
+        .cwnd_max = (uint32_t)request->cwnd_max,
         .off = request->off,
         .until_ns = clock_read_ns(CLOCK_BOOTTIME) + (uint64_t)request->for_ms * 1000000,
     };
@@ -167,24 +166,26 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
     riptide_prefix_format(&hint.dst, dst);
     if (hints_check(daemon->settings, &hint.dst, error) < 0)
         return NULL;
-    if (!is_valid)
-        snprintf(error->text, sizeof(error->text),
-                 "at most %" JSON_INTEGER_FORMAT " lowers nothing: windows have 1 to %" PRIu32
-                 " segments, by cwnd-max", request->cwnd_max, largest);
-    else if (request->for_ms <= 0 || request->for_ms > REQUEST_MAX_HINT_MS)
-        snprintf(error->text, sizeof(error->text), "for_ms: not 1 ms to a year");
-    if (error->text[0])
+    if (request->cwnd_max < 0 || request->cwnd_max > largest) {
+        refuse(error, -EINVAL,
+               "at most %" JSON_INTEGER_FORMAT " lowers nothing: windows have 1 to %" PRIu32
+               " segments, by cwnd-max", request->cwnd_max, largest);
         return NULL;
+    }
+    if (request->for_ms <= 0 || request->for_ms > REQUEST_MAX_HINT_MS) {
+        refuse(error, -EINVAL, "for_ms: not 1 ms to a year");
+        return NULL;
+    }
     hints_count(daemon);
     r = riptide_agent_set_hint(daemon->agent, &hint, error);
     if (r == RIPTIDE_E_FULL)
-        snprintf(error->text, sizeof(error->text), "there are %d hints already", RIPTIDE_MAX_HINTS);
+        refuse(error, r, "there are %d hints already", RIPTIDE_MAX_HINTS);
     if (r != 0)
         return NULL;
     put(&daemon->hints, &hint);
     files_save(daemon, false); /* what has changed must outlive a crash */
     snprintf(most, sizeof(most), "at most %" PRIu32, hint.cwnd_max);
-    log_line(LOG_LEVEL_INFO, "hint: %s for %.1f s: windows %s", dst,
+    log_line(LOG_INFO, "hint: %s for %.1f s: windows %s", dst,
              (double)request->for_ms / 1e3, hint.off ? "off" : most);
     return json_pack("{s:s, s:b, s:o, s:I, s:I, s:b, s:o}", "dst", dst, "off", hint.off, "cwnd_max",
                      figure_or_null(hint.cwnd_max), "for_ms", request->for_ms, "destinations",
@@ -204,15 +205,15 @@ json_t *answer_unhint(struct daemon *daemon, const struct request *request,
     if (hint && riptide_agent_remove_hint(daemon->agent, &request->dst) == 0) {
         *hint = daemon->hints.list[--daemon->hints.n];
         files_save(daemon, false);
-        log_line(LOG_LEVEL_INFO, "hint: %s: removed", text);
+        log_line(LOG_INFO, "hint: %s: removed", text);
         return json_pack("{s:s}", "removed", text);
     }
     for (size_t i = 0; i < daemon->settings->n_overrides; i++)
         has_section |= prefix_equals(&daemon->settings->overrides[i].dst, &request->dst);
-    snprintf(error->text, sizeof(error->text), "%s: %s", text,
-             has_section ? "its bounds are a section of the configuration: remove that from the "
-                           "file, and restart riptided"
-                         : "there is no hint for it; `riptide hint` lists them");
+    refuse(error, -ENOENT, "%s: %s", text,
+           has_section ? "its bounds are a section of the configuration: remove that from the "
+                         "file, and restart riptided"
+                       : "there is no hint for it; `riptide hint` lists them");
     return NULL;
 }
 
@@ -224,8 +225,8 @@ json_t *answer_pause(struct daemon *daemon, const struct request *request,
 
     files_save(daemon, false);
     if (r < 0) {
-        snprintf(error->text, sizeof(error->text),
-                 "a rule could not be removed: %s; `riptide flush` removes all", strerror(-r));
+        refuse(error, r, "a rule could not be removed: %s; `riptide flush` removes all",
+               strerror(-r));
         return NULL;
     }
     return json_pack("{s:b, s:f, s:b, s:o}", "paused", is_paused, "suspended_s",

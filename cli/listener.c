@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "listener.h"
+/* The file of the control socket, and the credentials of its clients. */
+#include "control.h"
+#include "text.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -19,9 +21,9 @@ enum { BACKLOG = 64, MAX_GROUPS = 1024 };
 
 static int fail(struct riptide_error *error, const char *path, int code)
 {
-    snprintf(error->text, sizeof(error->text), "%.160s: %s%s", path, strerror(code),
-             code == EADDRINUSE ? ": another riptided answers there, or it is not a socket" : "");
-    return -code;
+    return refuse(error, -code, "%.160s: %s%s", path, strerror(code),
+                  code == EADDRINUSE ? ": another riptided answers there, or it is not a socket"
+                                     : "");
 }
 
 /*
@@ -50,9 +52,7 @@ int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *err
         return 0;
     }
     error->field = "control_group";
-    snprintf(error->text, sizeof(error->text), "control-group: %.64s: no group in /etc/group",
-             name);
-    return -EINVAL;
+    return refuse(error, -EINVAL, "control-group: %.64s: no group in /etc/group", name);
 }
 
 /* The file of a socket outlives its process. */

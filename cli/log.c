@@ -14,11 +14,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <syslog.h>
 #include <unistd.h>
 
 static const char *log_program = "";
-static enum log_level log_level = LOG_LEVEL_INFO;
+static int log_level = LOG_INFO;
 static unsigned int log_dropped;
 static bool log_is_journal;
 static time_t log_warned; /* CLOCK_REALTIME */
@@ -58,7 +57,7 @@ void log_init(const char *program)
     log_is_journal = is_journal();
 }
 
-void log_set_level(enum log_level level)
+void log_set_level(int level)
 {
     log_level = level;
 }
@@ -70,18 +69,17 @@ static void put_field(FILE *out, const char *name, const char *value)
 }
 
 /* systemd.journal-fields(7), by the journal's own protocol. False: it is not there. */
-static bool journal_send(enum log_level level, const struct log_fields *fields, const char *text)
+static bool journal_send(int level, const struct log_fields *fields, const char *text)
 {
     static const struct sockaddr_un journal = { AF_UNIX, "/run/systemd/journal/socket" };
-    static const int priorities[] = { LOG_ERR, LOG_WARNING, LOG_INFO, LOG_DEBUG };
     char bytes[2048];
     FILE *out = fmemopen(bytes, sizeof(bytes), "w");
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     bool is_sent = false;
 
     if (out && fd >= 0) {
-        fprintf(out, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n", priorities[level],
-                log_program, text);
+        fprintf(out, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n", level, log_program,
+                text);
         put_field(out, "RIPTIDE_EVENT", fields->event);
         put_field(out, "RIPTIDE_DESTINATION", fields->destination);
         put_field(out, "RIPTIDE_REASON", fields->reason);
@@ -122,7 +120,7 @@ static bool is_writable(void)
     return poll(&fd, 1, 0) != 0;
 }
 
-static void write_line(enum log_level level, const char *text)
+static void write_line(int level, const char *text)
 {
     int n;
 
@@ -135,7 +133,7 @@ static void write_line(enum log_level level, const char *text)
                 log_dropped);
     log_dropped = 0;
     n = fprintf(stderr, "%s: ", log_program);
-    if (level != LOG_LEVEL_INFO)
+    if (level != LOG_INFO && level != LOG_CRIT)
         n += fprintf(stderr, "%s: ", log_level_name(level));
     write_text(text, (size_t)n);
 }
@@ -146,52 +144,22 @@ const char *log_get_warning(time_t *timep)
     return log_warning;
 }
 
-static void put_line(enum log_level level, const struct log_fields *fields, const char *format,
-                     va_list args)
+void log_event(int level, const struct log_fields *fields, const char *format, ...)
 {
     char text[LOG_TEXT_BYTES];
+    va_list args;
 
-    if (level > log_level && level > LOG_LEVEL_WARNING)
+    if (level > log_level && level > LOG_WARNING)
         return;
+    va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
-    if (level <= LOG_LEVEL_WARNING) {
+    va_end(args);
+    if (level <= LOG_WARNING) {
         log_warned = time(NULL);
         snprintf(log_warning, sizeof(log_warning), "%.255s", text);
     }
     if (level <= log_level && !(log_is_journal && journal_send(level, fields, text)))
         write_line(level, text);
-}
-
-void log_line(enum log_level level, const char *format, ...)
-{
-    const struct log_fields none = { .event = NULL };
-    va_list args;
-
-    va_start(args, format);
-    put_line(level, &none, format, args);
-    va_end(args);
-}
-
-void log_event(enum log_level level, const struct log_fields *fields, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    put_line(level, fields, format, args);
-    va_end(args);
-}
-
-void log_answer(const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    if (is_writable()) {
-        fprintf(stderr, "%s: ", log_program);
-        vfprintf(stderr, format, args);
-        fputc('\n', stderr);
-    }
-    va_end(args);
 }
 
 const char *log_error_text(const struct riptide_error *error, int code)
@@ -227,6 +195,6 @@ int log_finish(int status)
     /* The reader of a pipe that is gone (head, less) has what it wanted. */
     if (poll(&out, 1, 0) > 0 && out.revents & POLLERR)
         return status;
-    log_answer("standard output: %s", code ? strerror(code) : "the output is incomplete");
+    log_line(LOG_CRIT, "standard output: %s", code ? strerror(code) : "the output is incomplete");
     return EXIT_FAILURE;
 }

@@ -6,7 +6,7 @@
 #ifndef CLI_LOG_H
 #define CLI_LOG_H
 
-#include "values.h"
+#include "options.h"
 
 #include <net/if.h>
 #include <time.h>
@@ -23,13 +23,11 @@
  */
 void log_init(const char *program);
 
-void log_set_level(enum log_level level);
+/* The least urgent that is written; as one of log-level. */
+void log_set_level(int level);
 
 /* The longest line; what is longer continues below it. */
 enum { LOG_COLUMNS = 159 };
-
-/* One line, with the level unless it is info. */
-void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * What a line is about, as fields of the journal: RIPTIDE_EVENT, RIPTIDE_DESTINATION,
@@ -42,15 +40,17 @@ struct log_fields {
     const char *reason;
 };
 
-/* Likewise, with fields. */
-void log_event(enum log_level level, const struct log_fields *fields, const char *format, ...)
+/*
+ * One line, with the name of its level, but not for LOG_INFO, nor for LOG_CRIT, by which a program
+ * tells its user why it does not do what was asked.
+ */
+void log_event(int level, const struct log_fields *fields, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+#define log_line(level, ...) log_event(level, &(struct log_fields){ .event = NULL }, __VA_ARGS__)
 
 /* The last warning or error, for `riptide status`, and when; empty: there was none. */
 const char *log_get_warning(time_t *timep);
-
-/* One line without level, for messages of a command to its user. */
-void log_answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The library's line, or the kernel's text if the library had none. */
 const char *log_error_text(const struct riptide_error *error, int code);

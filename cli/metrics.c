@@ -9,21 +9,26 @@
 
 #include <string.h>
 
-/* `help`: of all that have the name; NULL after the first. Totals are counters. */
-static void put(FILE *out, const char *name, const char *labels, double value, const char *help)
+/* `help`: of all series that have the name; NULL after the first. Totals are counters. */
+static void put(FILE *out, const char *series, double value, const char *help)
 {
+    const int len = (int)strcspn(series, "{");
+
     if (help)
-        fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
-                strstr(name, "_total") ? "counter" : "gauge");
-    fprintf(out, "%s%s %.15g\n", name, labels, value);
+        fprintf(out, "# HELP %.*s %s\n# TYPE %.*s %s\n", len, series, help, len, series,
+                strstr(series, "_total") ? "counter" : "gauge");
+    fprintf(out, "%s %.15g\n", series, value);
 }
 
 static void put_change(FILE *out, const char *name, const struct riptide_change *change,
                        const char *help)
 {
-    put(out, name, "{bound=\"estimate\"}", change->change, help);
-    put(out, name, "{bound=\"low\"}", change->low, NULL);
-    put(out, name, "{bound=\"high\"}", change->high, NULL);
+    char series[96];
+
+    snprintf(series, sizeof(series), "%s{bound=\"estimate\"}", name);
+    put(out, series, change->change, help);
+    fprintf(out, "%s{bound=\"low\"} %.15g\n%s{bound=\"high\"} %.15g\n", name, change->low, name,
+            change->high);
 }
 
 static void put_backends(FILE *out, const struct riptide_applier_config *config,
@@ -31,26 +36,25 @@ static void put_backends(FILE *out, const struct riptide_applier_config *config,
 {
     const bool is_dry = config->dry_run;
     const bool has_program = applier->backend != RIPTIDE_ROUTES && !applier->program_reason;
-    char labels[64];
+    char info[96];
 
-    snprintf(labels, sizeof(labels), "{asked=\"%s\",by=\"%s\"}",
+    snprintf(info, sizeof(info), "riptide_apply_info{asked=\"%s\",by=\"%s\"}",
              riptide_name(RIPTIDE_NAMES_BACKEND, config->backend),
              riptide_name(RIPTIDE_NAMES_BACKEND, applier->backend));
-    put(out, "riptide_apply_info", labels, 1, "The way by which windows are given.");
-    put(out, "riptide_rules_in_place", "{family=\"ipv4\"}", !is_dry && !applier->rules_reason[0],
+    put(out, info, 1, "The way by which windows are given.");
+    put(out, "riptide_rules_in_place{family=\"ipv4\"}", !is_dry && !applier->rules_reason[0],
         "Whether our rules are in place, so that TCP uses our routes.");
-    put(out, "riptide_rules_in_place", "{family=\"ipv6\"}", !is_dry && !applier->rules_reason[1],
-        NULL);
-    put(out, "riptide_program_in_place", "", !is_dry && has_program,
+    put(out, "riptide_rules_in_place{family=\"ipv6\"}", !is_dry && !applier->rules_reason[1], NULL);
+    put(out, "riptide_program_in_place", !is_dry && has_program,
         "Whether the program gives windows.");
-    put(out, "riptide_routes", "{state=\"applied\"}", (double)applier->routes,
+    put(out, "riptide_routes{state=\"applied\"}", (double)applier->routes,
         "Destinations by the state of their route.");
-    put(out, "riptide_routes", "{state=\"left_alone\"}", (double)applier->left_alone, NULL);
-    put(out, "riptide_routes_not_taken", "", (double)applier->routes_not_taken,
+    put(out, "riptide_routes{state=\"left_alone\"}", (double)applier->left_alone, NULL);
+    put(out, "riptide_routes_not_taken", (double)applier->routes_not_taken,
         "Of those applied, routes that TCP does not use, as another rule comes first.");
-    put(out, "riptide_route_write_failures_total", "", (double)applier->failed,
+    put(out, "riptide_route_write_failures_total", (double)applier->failed,
         "Route messages that the kernel refused.");
-    put(out, "riptide_notification_overruns_total", "", (double)applier->overruns,
+    put(out, "riptide_notification_overruns_total", (double)applier->overruns,
         "Times that notifications of the kernel were lost.");
 }
 
@@ -61,29 +65,28 @@ static void put_windows(FILE *out, struct daemon *daemon)
     const struct opened_counts opened = health_count_opened(daemon);
     const bool holds_out = stats->applier->backend != RIPTIDE_ROUTES;
 
-    put(out, "riptide_connections_total", "{opened=\"with_window\"}", (double)opened.with_window,
+    put(out, "riptide_connections_total{opened=\"with_window\"}", (double)opened.with_window,
         "Connections by the window with which they opened; by routes alone, as they closed.");
-    put(out, "riptide_connections_total", "{opened=\"held_out\"}", (double)opened.held_out, NULL);
-    put(out, "riptide_connections_total", "{opened=\"without\"}", (double)opened.without, NULL);
-    put(out, "riptide_in_force_ratio", "", (double)stats->applier->in_force_permille / 1e3,
+    put(out, "riptide_connections_total{opened=\"held_out\"}", (double)opened.held_out, NULL);
+    put(out, "riptide_connections_total{opened=\"without\"}", (double)opened.without, NULL);
+    put(out, "riptide_in_force_ratio", (double)stats->applier->in_force_permille / 1e3,
         "The share of the last minute in which windows were in force.");
-    put(out, "riptide_paused", "", stats->is_paused, "Whether an operator paused windows.");
-    put(out, "riptide_suspended", "", stats->suspended_until_ns > 0,
+    put(out, "riptide_paused", stats->is_paused, "Whether an operator paused windows.");
+    put(out, "riptide_suspended", stats->suspended_until_ns > 0,
         "Whether no windows are given for a while, because they did harm.");
-    put(out, "riptide_suspensions_total", "", (double)daemon->health.suspensions,
+    put(out, "riptide_suspensions_total", (double)daemon->health.suspensions,
         "Times that windows were suspended.");
-    put(out, "riptide_hints", "", (double)hints_count(daemon),
+    put(out, "riptide_hints", (double)hints_count(daemon),
         "Hints in force, sections for prefixes included.");
-    put(out, "riptide_holdout_ratio", "",
-        holds_out ? daemon->settings->applier.holdout_percent / 1e2 : 0,
+    put(out, "riptide_holdout_ratio", holds_out ? daemon->settings->applier.holdout_percent / 1e2 : 0,
         "The share of connections to hold out until the first verdict.");
-    put(out, "riptide_destinations", "", (double)estimator->destinations,
+    put(out, "riptide_destinations", (double)estimator->destinations,
         "Destinations with a window.");
-    put(out, "riptide_destinations_limit", "", daemon->settings->estimator.max_destinations,
+    put(out, "riptide_destinations_limit", daemon->settings->estimator.max_destinations,
         "How many destinations there can be.");
-    put(out, "riptide_destinations_full", "", estimator->is_full,
+    put(out, "riptide_destinations_full", estimator->is_full,
         "Whether new destinations find no free place.");
-    put(out, "riptide_overflow_total", "", (double)estimator->overflow,
+    put(out, "riptide_overflow_total", (double)estimator->overflow,
         "Connections read that max-destinations refused.");
 }
 
@@ -92,34 +95,33 @@ char *metrics_text(struct daemon *daemon)
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
     const struct riptide_observer_stats *observer = stats->observer;
     struct riptide_verdict verdict;
-    char labels[64], *text = NULL;
+    char info[64], *text = NULL;
     size_t n_bytes;
     FILE *out = open_memstream(&text, &n_bytes);
 
     if (!out)
         return NULL;
-    snprintf(labels, sizeof(labels), "{version=\"%s\"}", riptide_version());
-    put(out, "riptide_build_info", labels, 1, "The version that runs.");
+    snprintf(info, sizeof(info), "riptide_build_info{version=\"%s\"}", riptide_version());
+    put(out, info, 1, "The version that runs.");
     put_backends(out, &daemon->settings->applier, stats->applier);
     put_windows(out, daemon);
     if (riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0) {
-        put(out, "riptide_effect_connections", "{arm=\"window\"}", (double)verdict.connections,
+        put(out, "riptide_effect_connections{arm=\"window\"}", (double)verdict.connections,
             "Connections that the verdict compares, by arm.");
-        put(out, "riptide_effect_connections", "{arm=\"holdout\"}", (double)verdict.held_out, NULL);
+        put(out, "riptide_effect_connections{arm=\"holdout\"}", (double)verdict.held_out, NULL);
         put_change(out, "riptide_effect_time_ratio", &verdict.time,
                    "Change of time by windows, as a share of the time without; below 0: less.");
         put_change(out, "riptide_effect_retransmitted_ratio", &verdict.retransmitted,
                    "Share of segments retransmitted with windows, minus that without.");
     }
-    put(out, "riptide_dumps_total", "", (double)observer->dumps,
-        "Rounds whose dump was completed.");
-    put(out, "riptide_dump_failures_total", "", (double)observer->failures,
+    put(out, "riptide_dumps_total", (double)observer->dumps, "Rounds whose dump was completed.");
+    put(out, "riptide_dump_failures_total", (double)observer->failures,
         "Dumps that were given up.");
-    put(out, "riptide_closed_sockets_lost_total", "", (double)observer->closed_lost,
+    put(out, "riptide_closed_sockets_lost_total", (double)observer->closed_lost,
         "Destroy events that came faster than they were read.");
-    put(out, "riptide_interval_seconds", "", (double)daemon->health.tick.interval_ns / 1e9,
+    put(out, "riptide_interval_seconds", (double)daemon->health.tick.interval_ns / 1e9,
         "Time between two rounds.");
-    put(out, "riptide_cpu_seconds_total", "", (double)clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9,
+    put(out, "riptide_cpu_seconds_total", (double)clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9,
         "Processor time of the process.");
     fclose(out);
     return text;

@@ -8,18 +8,7 @@
 #include "text.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <string.h>
-
-int options_refuse(struct riptide_error *error, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(error->text, sizeof(error->text), format, args);
-    va_end(args);
-    return -EINVAL;
-}
 
 const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len)
 {
@@ -40,6 +29,17 @@ static const char *name_of(const char *argument)
     return argument[1] == '-' ? argument + 2 : "";
 }
 
+int options_set(const struct option_row *row, const char *dashes, void *target, const char *value,
+                struct riptide_error *error)
+{
+    int r = row->kind->parse((char *)target + row->offset, value);
+
+    if (r == 0)
+        return 0;
+    return refuse(error, -EINVAL, "%s%s%s%.60s: %s", dashes, row->name, *value ? " " : "", value,
+                  r == -EINVAL ? row->kind->expected : strerror(-r));
+}
+
 /* Reads the option at argv[0], and its value there or at argv[1]. Returns how many it used. */
 static int parse_one(const struct option_row *rows, void *target, char **argv,
                      struct riptide_error *error)
@@ -49,25 +49,22 @@ static int parse_one(const struct option_row *rows, void *target, char **argv,
     int n_used = 1, r;
 
     if (!row)
-        return options_refuse(error, "%.60s: unknown option (--help lists them)", argv[0]);
-    if (value)
+        return refuse(error, -EINVAL, "%.60s: unknown option (--help lists them)", argv[0]);
+    if (value && !row->kind->argument)
+        return refuse(error, -EINVAL, "--%s %.60s: takes no value", row->name, value + 1);
+    if (value) {
         value++;
-    if (!row->kind->argument && value)
-        return options_refuse(error, "--%s %.60s: takes no value", row->name, value);
-    if (!row->kind->argument)
+    } else if (!row->kind->argument) {
         value = "yes";
-    if (!value) {
+    } else {
         value = argv[1];
         n_used = 2;
     }
     if (!value)
-        return options_refuse(error, "--%s %s: the value is missing", row->name,
-                              row->kind->argument);
-    r = row->kind->parse((char *)target + row->offset, value);
-    if (r < 0)
-        return options_refuse(error, "--%s %.60s: %s", row->name, value,
-                              r == -EINVAL ? row->kind->expected : strerror(-r));
-    return n_used;
+        return refuse(error, -EINVAL, "--%s %s: the value is missing", row->name,
+                      row->kind->argument);
+    r = options_set(row, "--", target, value, error);
+    return r < 0 ? r : n_used;
 }
 
 int options_parse(const struct option_row *rows, void *target, int argc, char **argv,

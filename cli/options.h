@@ -1,14 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One table of options for the parser, the errors and the help of a program. Pure: prints to a
- * stream of the caller.
+ * One table of options for the parser, the errors and the help of a program, and the kinds of their
+ * values. Pure: prints to a stream of the caller. A value is accepted whole or refused; the library
+ * checks ranges.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
-#include "values.h"
-
+#include <riptide/observe.h>
 #include <stdio.h>
+#include <syslog.h>
+
+/* For options that may be repeated: an array, to be freed, and its length, as in the library. */
+struct prefix_list {
+    struct riptide_prefix *items;
+    size_t n;
+};
+
+struct port_list {
+    struct riptide_port_range *items;
+    size_t n;
+};
+
+struct value_kind {
+    const char *argument; /* its name in --help; NULL: the option has no value, and is "yes" */
+    const char *expected; /* end of the sentence "--option text: ..." */
+    int (*parse)(void *target, const char *text); /* 0; -EINVAL, -ENOMEM: *target as before, */
+    bool is_list; /* but for lists: words, separated by blanks or commas, which are added */
+};
+
+extern const struct value_kind value_flag;     /* bool */
+extern const struct value_kind value_switch;   /* bool, with a value also as an option */
+extern const struct value_kind value_duration; /* uint64_t, ns */
+extern const struct value_kind value_share;    /* double */
+extern const struct value_kind value_u8;       /* uint8_t */
+extern const struct value_kind value_u32;      /* uint32_t */
+extern const struct value_kind value_policy;   /* const struct riptide_policy * */
+extern const struct value_kind value_backend;  /* enum riptide_backend */
+extern const struct value_kind value_level;    /* int, LOG_ERR to LOG_DEBUG */
+extern const struct value_kind value_path;     /* const char *, the argument itself */
+extern const struct value_kind value_group;    /* const char *, the argument itself */
+extern const struct value_kind value_prefixes; /* struct prefix_list */
+extern const struct value_kind value_ports;    /* struct port_list */
+
+/* Of syslog(3): "warning" for LOG_WARNING; NULL: log-level does not have that one. */
+const char *log_level_name(int level);
 
 /* One option, and if it has a field, a key of the configuration. A table ends with a nameless row. */
 struct option_row {
@@ -19,9 +55,12 @@ struct option_row {
     const char *field; /* its path in the target, as errors of the library name it */
 };
 
-/* Writes the line, and cuts one that is longer than the text. Returns -EINVAL. */
-int options_refuse(struct riptide_error *error, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* The row of that name, or NULL. */
+const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len);
+
+/* Reads a value; -EINVAL, with a line that names it and the option, after `dashes`. */
+int options_set(const struct option_row *row, const char *dashes, void *target, const char *value,
+                struct riptide_error *error);
 
 /*
  * Reads the arguments after argv[0] into `target`, which has the defaults. Moves operands to the
@@ -29,9 +68,6 @@ int options_refuse(struct riptide_error *error, const char *format, ...)
  */
 int options_parse(const struct option_row *rows, void *target, int argc, char **argv,
                   struct riptide_error *error);
-
-/* The row of that name, or NULL. */
-const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len);
 
 /* A line for each option. */
 void options_print_help(FILE *out, const struct option_row *rows);

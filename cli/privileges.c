@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Without libcap: two system calls suffice. */
 #include "daemon.h"
+#include "text.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -15,26 +16,24 @@
 
 static int fail(struct riptide_error *error, const char *action)
 {
-    int code = errno;
+    const int code = errno;
 
-    snprintf(error->text, sizeof(error->text), "cannot drop privileges: %s: %s", action,
-             strerror(code));
-    return -code;
+    return refuse(error, -code, "cannot drop privileges: %s: %s", action, strerror(code));
 }
 
-int privileges_drop(bool needs_net_admin, bool needs_bpf, struct riptide_error *error)
+int privileges_drop(bool is_dry, enum riptide_backend backend, struct riptide_error *error)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     /* Initialised for valgrind, which does not see that the kernel fills both. */
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-    uint64_t kept = (needs_net_admin ? NET_ADMIN : 0) | (needs_bpf ? BPF : 0), permitted;
+    uint64_t kept = backend == RIPTIDE_ROUTES ? NET_ADMIN : NET_ADMIN | BPF, permitted;
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return fail(error, "PR_SET_NO_NEW_PRIVS");
     if (syscall(SYS_capget, &header, data) < 0)
         return fail(error, "capget");
     permitted = data[0].permitted | (uint64_t)data[1].permitted << 32;
-    kept &= permitted;
+    kept &= is_dry ? 0 : permitted;
     /* A service manager that granted no more may also forbid capset(2). */
     if (permitted == kept)
         return 0;

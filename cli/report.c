@@ -30,12 +30,12 @@ static void report_choice(const struct settings *settings,
     const bool lacks_holdout = !has_program && settings->applier.holdout_percent > 0;
 
     if (has_program && settings->applier.dry_run)
-        log_line(LOG_LEVEL_INFO,
+        log_line(LOG_INFO,
                  "windows would be given by the program%s, if the kernel takes the program, which "
                  "a dry run does not load",
                  stats->backend & RIPTIDE_ROUTES ? ", and by routes" : "");
     else if (settings->applier.backend == RIPTIDE_AUTO)
-        log_event(lacks_holdout ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO,
+        log_event(lacks_holdout ? LOG_WARNING : LOG_INFO,
                   &(struct log_fields){ .event = "backend", .reason = stats->why },
                   "--apply auto chose %s: %s%s",
                   riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), stats->why,
@@ -50,7 +50,7 @@ void report_start(struct daemon *daemon)
     char scope[128];
 
     describe_scope(scope, &settings->observer.scope);
-    log_event(LOG_LEVEL_INFO, &(struct log_fields){ .event = "start" },
+    log_event(LOG_INFO, &(struct log_fields){ .event = "start" },
               "started, version %s: windows by %s to %s, policy %s, %u %% held out",
               riptide_version(),
               stats->backend == RIPTIDE_BOTH ? "program and routes"
@@ -60,58 +60,43 @@ void report_start(struct daemon *daemon)
     report_choice(settings, stats);
 }
 
-static void report_applied(const struct settings *settings, const struct riptide_window *window,
-                           const struct riptide_route *route, enum log_level level,
-                           const struct log_fields *fields)
-{
-    const struct riptide_estimate *estimate = window->estimate;
-    char figures[96] = "";
-
-    if (estimate)
-        snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f)",
-                 estimate->samples, estimate->samples == 1 ? "" : "s",
-                 settings->estimator.policy->name, estimate->smoothed);
-    log_event(level, fields, "%s%s%s initcwnd %" PRIu32 "%s%s",
-              settings->applier.dry_run ? "would set " : "", fields->destination,
-              settings->applier.dry_run ? "" : ":", route->initcwnd, figures,
-              route->backend == RIPTIDE_PROGRAM ? " by the program" : "");
-}
-
+/* "203.0.113.1: applied: initcwnd 24 (3 connections, careful 23.6)" */
 static void report_window(const struct settings *settings, const struct riptide_window *window,
                           const struct riptide_route *route)
 {
+    const struct riptide_estimate *estimate = window->estimate;
     const bool is_dry = settings->applier.dry_run;
-    /* In a dry run single windows are the result. */
-    const enum log_level level = is_dry ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], figures[64] = "", detail[256];
     struct log_fields fields = {
         .event = riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state),
         .destination = dst,
         .window = route->state == RIPTIDE_ROUTE_WITHDRAWN ? 0 : route->initcwnd,
         .reason = route->reason,
     };
+    /* In a dry run single windows are the result. */
+    int level = is_dry || route->state == RIPTIDE_ROUTE_LEFT_ALONE ? LOG_INFO : LOG_DEBUG;
 
     riptide_prefix_format(&route->dst, dst);
-    switch (route->state) {
-    case RIPTIDE_ROUTE_APPLIED:
-        report_applied(settings, window, route, level, &fields);
-        break;
-    case RIPTIDE_ROUTE_WITHDRAWN:
-        /* Without a reason the estimator has withdrawn it, or it is no longer wanted. */
-        if (!*route->reason && (!window->estimate || window->estimate->cwnd == 0))
-            fields.reason = "no connection for the time to live";
-        log_event(level, &fields, "%s%s%s%s%s", is_dry ? "would withdraw " : "", dst,
-                  is_dry ? "" : ": withdrawn", *fields.reason ? ", " : "", fields.reason);
-        break;
-    case RIPTIDE_ROUTE_LEFT_ALONE:
-        log_event(LOG_LEVEL_INFO, &fields, "%s: left alone: %s", dst, route->reason);
-        break;
-    case RIPTIDE_ROUTE_FAILED:
-        log_event(LOG_LEVEL_WARNING, &fields,
-                  "%s: initcwnd %" PRIu32 " was refused: %s%s%s", dst, route->initcwnd,
-                  route->reason, route->reason[0] ? ": " : "", strerror(-route->error));
-        break;
+    /* Without a reason the estimator has withdrawn it, or it is no longer wanted. */
+    if (route->state == RIPTIDE_ROUTE_WITHDRAWN && !*route->reason &&
+        (!estimate || estimate->cwnd == 0))
+        fields.reason = "no connection for the time to live";
+    snprintf(detail, sizeof(detail), "%s", fields.reason);
+    if (route->state == RIPTIDE_ROUTE_APPLIED) {
+        if (estimate)
+            snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f)",
+                     estimate->samples, estimate->samples == 1 ? "" : "s",
+                     settings->estimator.policy->name, estimate->smoothed);
+        snprintf(detail, sizeof(detail), "initcwnd %" PRIu32 "%s%s", route->initcwnd, figures,
+                 route->backend == RIPTIDE_PROGRAM ? " by the program" : "");
     }
+    if (route->state == RIPTIDE_ROUTE_FAILED) {
+        level = LOG_WARNING;
+        snprintf(detail, sizeof(detail), "initcwnd %" PRIu32 ": %s%s%s", route->initcwnd,
+                 route->reason, *route->reason ? ": " : "", strerror(-route->error));
+    }
+    log_event(level, &fields, "%s: %s%s%s%s", dst, is_dry ? "would be " : "", fields.event,
+              *detail ? ": " : "", detail);
 }
 
 /* Off for `reason`, or on again where it is NULL. */
@@ -121,37 +106,32 @@ static void report_off(const char *what, const char *reason, bool is_paused)
 
     /* A pause was requested: as a warning it would stay in `riptide status` long after its end. */
     if (reason)
-        log_event(is_paused ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, &fields,
+        log_event(is_paused ? LOG_INFO : LOG_WARNING, &fields,
                   "%s: windows disabled: %s", what, reason);
     else
-        log_event(LOG_LEVEL_INFO, &fields, "%s: windows enabled again", what);
+        log_event(LOG_INFO, &fields, "%s: windows enabled again", what);
 }
 
 /* Each once at its beginning, not in each round. */
 static void report_full(const struct settings *settings,
                         const struct riptide_estimator_stats *stats)
 {
-    static bool is_full_said, is_refusal_said;
+    static bool was_full, has_refused;
     static uint64_t n_refused_before;
     const uint64_t n_refused = stats->overflow - n_refused_before;
     const struct log_fields fields = { .event = "full" };
-    char largest[RIPTIDE_PREFIX_TEXT_BYTES];
+    char reason[256];
 
-    riptide_prefix_format(&stats->largest, largest);
-    if (stats->is_full && !is_full_said)
-        log_event(LOG_LEVEL_WARNING, &fields,
-                  "full: --max-destinations %" PRIu32 " are in use, %" PRIu32
-                  " of them in %s; those with fewest connections give way to new ones",
-                  settings->estimator.max_destinations, stats->largest_destinations, largest);
-    if (n_refused > 0 && !is_refusal_said)
-        log_event(LOG_LEVEL_WARNING, &fields,
-                  "connections that do not count: %" PRIu64 "; %s of --max-destinations %" PRIu32
-                  "; %s has %" PRIu32,
+    health_explain_full(settings, stats, reason);
+    if (stats->is_full && !was_full)
+        log_event(LOG_WARNING, &fields, "full: %s", reason);
+    if (n_refused > 0 && !has_refused)
+        log_event(LOG_WARNING, &fields, "connections that do not count: %" PRIu64 "; %s; %s",
                   n_refused,
                   stats->is_full ? "none can give way at once" : "their /24 or /64 has its sixteenth",
-                  settings->estimator.max_destinations, largest, stats->largest_destinations);
-    is_full_said = stats->is_full;
-    is_refusal_said = n_refused > 0;
+                  reason);
+    was_full = stats->is_full;
+    has_refused = n_refused > 0;
     n_refused_before = stats->overflow;
 }
 
@@ -160,7 +140,7 @@ static void report_tick(const struct settings *settings,
                         const struct riptide_tick *tick)
 {
     report_full(settings, stats);
-    log_line(LOG_LEVEL_DEBUG,
+    log_line(LOG_DEBUG,
              "tick: connections %" PRIu64 ", destinations %" PRIu64
              ", %.1f ms; the dump took %.1f ms of a core, the next is after %.3f s",
              tick->samples, stats->destinations,
@@ -184,7 +164,7 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
         report_window(settings, event->window, event->outcome);
         break;
     case RIPTIDE_AGENT_FAILED:
-        log_event(LOG_LEVEL_ERROR,
+        log_event(LOG_ERR,
                   &(struct log_fields){ .event = "failed", .reason = event->reason },
                   "cannot read the open connections: %s", event->reason);
         break;
@@ -192,7 +172,7 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
         report_off("program", event->reason, stats->is_paused);
         break;
     case RIPTIDE_AGENT_DESTROY_EVENTS:
-        log_line(event->reason ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, "destroy events: %s",
+        log_line(event->reason ? LOG_WARNING : LOG_INFO, "destroy events: %s",
                  event->reason ? event->reason : "read again");
         break;
     }

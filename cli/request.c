@@ -2,8 +2,9 @@
 /* Requests by name: their members, and who may send them. */
 #include "request.h"
 
+#include "text.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 static const struct verb {
@@ -41,48 +42,42 @@ static const struct verb *parse(struct request *request, json_t *document, bool 
                        "request", &request->verb, "dst", &dst, "prefix", &dst, "from",
                        &request->from, "cwnd_max", &request->cwnd_max, "off", &request->off,
                        "for_ms", &request->for_ms) < 0) {
-        snprintf(error->text, sizeof(error->text), "wrong member: %s", reason.text);
+        refuse(error, -EINVAL, "wrong member: %s", reason.text);
         return NULL;
     }
     verb = find_verb(request->verb);
     if (!verb)
-        snprintf(error->text, sizeof(error->text), "%s: unknown request", request->verb);
+        refuse(error, -EINVAL, "%s: unknown request", request->verb);
     else if (verb->changes && !may_change)
-        snprintf(error->text, sizeof(error->text),
-                 "only root and the group of --control-group may ask for that");
+        refuse(error, -EPERM, "only root and the group of --control-group may ask for that");
     else if (verb->needs_dst && !dst)
-        snprintf(error->text, sizeof(error->text), "%s: dst is missing", request->verb);
+        refuse(error, -EINVAL, "%s: dst is missing", request->verb);
     else if (dst && riptide_prefix_parse(&request->dst, dst) < 0)
-        snprintf(error->text, sizeof(error->text), "%s: not a prefix", dst);
+        refuse(error, -EINVAL, "%s: not a prefix", dst);
     else
         return verb;
     return NULL;
 }
 
-/* As a line; `object`, which may be NULL, is freed. */
-static char *to_line(json_t *object, size_t *np)
+/* The object, which may be NULL, is freed. */
+static char *to_text(json_t *object)
 {
     char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
 
     json_decref(object);
-    if (!text)
-        return NULL;
-    *np = strlen(text) + 1;
-    text[*np - 1] = '\n'; /* replaces the zero: the length is known */
     return text;
 }
 
-char *request_refuse(const char *reason, size_t *np)
+char *request_refuse(const char *reason)
 {
     /* The reason may quote the client's text, and end within a character. */
     json_t *text = json_string(reason);
 
-    return to_line(json_pack("{s:b, s:o}", "ok", false, "error",
-                             text ? text : json_string("no valid text")),
-                   np);
+    return to_text(json_pack("{s:b, s:o}", "ok", false, "error",
+                             text ? text : json_string("no valid text")));
 }
 
-char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change, size_t *np)
+char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change)
 {
     struct riptide_error error = { .text = "" };
     struct request request = { .verb = "" };
@@ -93,12 +88,12 @@ char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may
     if (document)
         verb = parse(&request, document, may_change, &error);
     else
-        snprintf(error.text, sizeof(error.text), "not JSON: %s", reason.text);
+        refuse(&error, -EINVAL, "not JSON: %s", reason.text);
     if (verb)
         answer = verb->answer(daemon, &request, &error);
     json_decref(document);
     if (answer && json_object_set_new(answer, "ok", json_true()) == 0)
-        return to_line(answer, np);
+        return to_text(answer);
     json_decref(answer);
-    return request_refuse(error.text[0] ? error.text : strerror(ENOMEM), np);
+    return request_refuse(error.text[0] ? error.text : strerror(ENOMEM));
 }

@@ -44,13 +44,12 @@ request_function answer_explain;
 request_function answer_hints, answer_hint, answer_unhint, answer_pause;
 
 /*
- * Reads the line (without its newline) and processes it. Returns the answer, a line of *np bytes
- * including its newline, which the caller frees; errors are answers, too. NULL: no memory.
+ * Reads the line (without its newline) and processes it. Returns the answer, which the caller
+ * frees; errors are answers, too. NULL: no memory.
  */
-char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change,
-                     size_t *np);
+char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change);
 
 /* An answer that refuses a client whose line is not read. */
-char *request_refuse(const char *reason, size_t *np);
+char *request_refuse(const char *reason);
 
 #endif

@@ -204,7 +204,7 @@ static int command_main(int argc, char **argv)
     command = find_command(argv[at]);
     if (command)
         return run_command(command, true, argc, argv);
-    log_answer("%s: unknown command (`riptide help` lists them)", argv[at]);
+    log_line(LOG_CRIT, "%s: unknown command (`riptide help` lists them)", argv[at]);
     return EXIT_USAGE;
 }
 

@@ -43,7 +43,7 @@ static int flush(const struct settings *settings)
     if (kernel_find_holder(&pid)) {
         if (pid)
             snprintf(holder, sizeof(holder), "process %d", pid);
-        log_line(LOG_LEVEL_INFO,
+        log_line(LOG_INFO,
                  "nothing removed: %s manages this network namespace; `riptide flush` removes them "
                  "nevertheless",
                  holder);
@@ -51,11 +51,11 @@ static int flush(const struct settings *settings)
     }
     r = riptide_applier_flush(&settings->applier, &error);
     if (r == 0) {
-        log_line(LOG_LEVEL_INFO, "%s", error.text);
+        log_line(LOG_INFO, "%s", error.text);
         return EXIT_SUCCESS;
     }
     settings_explain_refusal(settings, &error);
-    log_line(LOG_LEVEL_ERROR, "flush: %s",
+    log_line(LOG_ERR, "flush: %s",
              r == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, r));
     return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 }
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     log_init("riptided");
     if (settings_load(&settings, argc, argv, &error) < 0) {
-        log_answer("%s", error.text);
+        log_line(LOG_CRIT, "%s", error.text);
         status = EXIT_USAGE;
     } else if (settings.help) {
         print_help();

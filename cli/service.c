@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Without libsystemd: a datagram with a line of text does not justify a dependency on every host. */
-#include "service.h"
+/*
+ * The protocol of sd_notify(3) without libsystemd: a datagram with a line of text does not justify
+ * a dependency on every host.
+ */
+#include "daemon.h"
 
-#include "clock.h"
-
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -62,7 +64,7 @@ int service_turn(struct service *service)
     const uint64_t now_ns = clock_read_ns(CLOCK_MONOTONIC);
 
     if (service->watchdog_ns == 0 || !service->is_ready)
-        return -1;
+        return INT_MAX;
     if (now_ns - service->told_ns >= service->watchdog_ns) {
         service->told_ns = now_ns;
         /* A turning loop is not enough: a round that never ends would not be detected. */

@@ -7,6 +7,7 @@
 
 #include "file.h"
 #include "request.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,14 +15,13 @@
 
 #define DEFAULT_PATH "/etc/riptide/riptided.conf"
 
-#define KEY(name, kind, field, help)                                                               \
+#define ROW(target, name, kind, member, help, field)                                               \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct settings, field), help, #field                        \
+        name, &value_##kind, offsetof(struct target, member), help, field                          \
     }
-#define OPTION(name, kind, field, help)                                                            \
-    {                                                                                              \
-        name, &value_##kind, offsetof(struct settings, field), help, NULL                          \
-    }
+#define KEY(name, kind, field, help)    ROW(settings, name, kind, field, help, #field)
+#define OPTION(name, kind, field, help) ROW(settings, name, kind, field, help, NULL)
+#define OVERRIDE(name, kind, field)     ROW(riptide_hint, name, kind, field, NULL, #field)
 
 const struct option_row settings_rows[] = {
     KEY("interval", duration, agent.interval_ns, "time between two dumps (default 1s)"),
@@ -60,11 +60,6 @@ const struct option_row settings_rows[] = {
     { .name = NULL },
 };
 
-#define OVERRIDE(name, kind, field)                                                                \
-    {                                                                                              \
-        name, &value_##kind, offsetof(struct riptide_hint, field), NULL, #field                    \
-    }
-
 const struct option_row override_rows[] = {
     OVERRIDE("cwnd-min", u32, cwnd_min),
     OVERRIDE("cwnd-max", u32, cwnd_max),
@@ -79,7 +74,7 @@ enum { HOLDOUT_PERCENT = 5 };
 void settings_init(struct settings *settings)
 {
     *settings = (struct settings){
-        .log_level = LOG_LEVEL_INFO,
+        .log_level = LOG_INFO,
         .control = CONTROL_PATH,
     };
     riptide_agent_config_init(&settings->agent, sizeof(settings->agent));
@@ -104,8 +99,8 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
     int n_operands = options_parse(settings_rows, settings, argc, argv, error);
 
     if (n_operands > 0)
-        return options_refuse(error, "%s: unexpected operand; only options are allowed (--help)",
-                              argv[0]);
+        return refuse(error, -EINVAL, "%s: unexpected operand; only options are allowed (--help)",
+                      argv[0]);
     return n_operands;
 }
 
@@ -135,9 +130,9 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
         return;
     if (is_of_hint && (size_t)given.index < settings->n_overrides) {
         riptide_prefix_format(&settings->overrides[given.index].dst, dst);
-        options_refuse(error, "[prefix %s] %s%s", dst, row->name, text);
+        refuse(error, -EINVAL, "[prefix %s] %s%s", dst, row->name, text);
     } else {
-        options_refuse(error, "%s%s", row->name, text);
+        refuse(error, -EINVAL, "%s%s", row->name, text);
     }
 }
 
@@ -160,11 +155,11 @@ static int settle(struct settings *settings, struct riptide_error *error)
     if (settings->state && strcmp(settings->state, "none"))
         settings->agent.state = settings->state;
     if (settings->flush && (settings->check || applier->dry_run))
-        return options_refuse(
-            error, "--flush removes rules and routes, --check and --dry-run nothing: not both");
+        return refuse(error, -EINVAL,
+                      "--flush removes rules and routes, --check and --dry-run nothing: not both");
     if (settings->once && applier->backend != RIPTIDE_ROUTES && !applier->dry_run)
-        return options_refuse(error, "--once leaves routes; windows by the program end with "
-                                     "riptided: --apply routes");
+        return refuse(error, -EINVAL, "--once leaves routes; windows by the program end with "
+                                      "riptided: --apply routes");
     return 0;
 }
 

@@ -18,7 +18,7 @@ struct settings {
     const char *control;       /* path of the socket, or "none" */
     const char *control_group; /* name or number; NULL: only root */
     const char *metrics;       /* file; NULL: none */
-    enum log_level log_level;
+    int log_level;
     const char *config; /* the file, as given; NULL: the default one */
     bool check;
     bool once;

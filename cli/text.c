@@ -82,3 +82,13 @@ const char *text_time(char text[TEXT_TIME_BYTES], long long seconds, const char 
     strftime(text, TEXT_TIME_BYTES, format, localtime_r(&time, &tm));
     return text;
 }
+
+int refuse(struct riptide_error *error, int code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(error->text, sizeof(error->text), format, args);
+    va_end(args);
+    return code;
+}

@@ -3,6 +3,7 @@
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
 
+#include <riptide/riptide.h>
 #include <stdio.h>
 
 /* Of a line, whose words are not broken; and of a text. */
@@ -31,5 +32,9 @@ const char *text_span(char text[TEXT_SPAN_BYTES], double s);
 
 /* Seconds since 1970 in local time, by a format of strftime(3), which names its offset (%z) once. */
 const char *text_time(char text[TEXT_TIME_BYTES], long long seconds, const char *format);
+
+/* Writes an error's line, and cuts one that is longer than its text. Returns the code. */
+int refuse(struct riptide_error *error, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

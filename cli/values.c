@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One function reads each kind of value: nothing may follow it, and no unit is guessed. */
-#include "values.h"
+#include "options.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -85,50 +85,49 @@ static int parse_share(void *target, const char *text)
     return 0;
 }
 
-/* The place of a word in a list that ends with NULL, as the value of an enum. */
-static int parse_word(const char *const words[], unsigned int *target, const char *text)
+static int parse_flag(void *target, const char *text)
 {
-    for (unsigned int i = 0; words[i]; i++) {
+    static const char *const words[] = { "no", "yes", "false", "true", "off", "on" };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (strcmp(words[i], text) != 0)
             continue;
-        *target = i;
+        *(bool *)target = i % 2;
         return 0;
     }
     return -EINVAL;
 }
 
-static int parse_flag(void *target, const char *text)
+const char *log_level_name(int level)
 {
-    static const char *const words[] = { "no", "yes", "false", "true", "off", "on", NULL };
-    unsigned int i;
-    int r = parse_word(words, &i, text);
+    static const char *const names[] = { [LOG_ERR] = "error",
+                                         [LOG_WARNING] = "warning",
+                                         [LOG_INFO] = "info",
+                                         [LOG_DEBUG] = "debug" };
 
-    if (r == 0)
-        *(bool *)target = i % 2;
-    return r;
-}
-
-static const char *const levels[] = { "error", "warning", "info", "debug", NULL };
-
-const char *log_level_name(enum log_level level)
-{
-    return levels[level];
+    return names[level];
 }
 
 static int parse_level(void *target, const char *text)
 {
-    return parse_word(levels, target, text);
+    for (int i = LOG_ERR; i <= LOG_DEBUG; i++) {
+        if (!log_level_name(i) || strcmp(log_level_name(i), text) != 0)
+            continue;
+        *(int *)target = i;
+        return 0;
+    }
+    return -EINVAL;
 }
 
 static int parse_backend(void *target, const char *text)
 {
-    static const char *const words[] = { [RIPTIDE_AUTO] = "auto",
-                                         [RIPTIDE_ROUTES] = "routes",
-                                         [RIPTIDE_PROGRAM] = "program",
-                                         [RIPTIDE_BOTH] = "both",
-                                         NULL };
-
-    return parse_word(words, target, text);
+    for (int i = RIPTIDE_AUTO; i <= RIPTIDE_BOTH; i++) {
+        if (strcmp(riptide_name(RIPTIDE_NAMES_BACKEND, (uint32_t)i), text) != 0)
+            continue;
+        *(enum riptide_backend *)target = (enum riptide_backend)i;
+        return 0;
+    }
+    return -EINVAL;
 }
 
 static int parse_policy(void *target, const char *text)
@@ -154,7 +153,7 @@ static int parse_text(void *target, const char *text)
     return 0;
 }
 
-/* Adds all items of `bytes` each, or none. All lists have the members of this one. */
+/* Adds items of `bytes` each, up to one that is wrong. All lists have the members of this one. */
 static int parse_list(void *target, const char *text, size_t bytes,
                       int (*parse_item)(void *item, const char *word))
 {
@@ -163,27 +162,24 @@ static int parse_list(void *target, const char *text, size_t bytes,
     uint64_t item[4]; /* of any list */
     struct prefix_list list;
     void *items;
-    size_t n;
 
     memcpy(&list, target, sizeof(list));
-    items = list.items;
-    n = list.n;
     while ((word = strsep(&rest, " \t,"))) {
         if (!*word)
             continue;
         r = parse_item(item, word);
         if (r < 0)
             break;
-        list.items = reallocarray(items, n + 1, bytes);
-        r = list.items ? 0 : -ENOMEM;
-        if (r < 0)
+        items = reallocarray(list.items, list.n + 1, bytes);
+        if (!items) {
+            r = -ENOMEM;
             break;
-        items = list.items;
-        memcpy((char *)items + n++ * bytes, item, bytes);
+        }
+        list.items = items;
+        memcpy((char *)items + list.n++ * bytes, item, bytes);
     }
     free(copy);
-    list = (struct prefix_list){ .items = items, .n = r == 0 ? n : list.n };
-    memcpy(target, &list, sizeof(list)); /* items after the end do not count */
+    memcpy(target, &list, sizeof(list));
     return r;
 }
 

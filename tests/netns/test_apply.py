@@ -136,7 +136,7 @@ def test_a_window_that_the_kernel_refuses_is_said_with_whose_it_is(net, daemon, 
     with daemon("program", has_rules=False, command=("env", no_memory, RIPTIDED)) as riptided:
         refuses.touch()
         cwnd = net.learned("203.0.113.1", 30).cwnd()
-        line = f"203.0.113.1: initcwnd {cwnd} was refused: the program's map: Cannot allocate memory\n"
+        line = f"203.0.113.1: failed: initcwnd {cwnd}: the program's map: Cannot allocate memory\n"
         wait_until(lambda: line in riptided.said(), "the line")
         refuses.unlink()
         wait_until(lambda: net.starts("203.0.113.1") > 10, "another try")
@@ -305,7 +305,7 @@ def test_a_dry_run_of_one_round_says_what_auto_would_choose(net, cgroup, after_i
     said = net.host.run(RIPTIDED, "--dry-run", "--once", "--cgroup", cgroup, "--policy", "paper", "--prefix-len4", 24).stderr
     assert (f"windows would be given by the program{beside}, if the kernel takes the program, "
             "which a dry run does not load\n") in said
-    assert f"would set 203.0.113.0/24 initcwnd {cwnd} " in said
+    assert f"203.0.113.0/24: would be applied: initcwnd {cwnd} " in said
 
 
 def test_routes_that_cannot_start_leave_the_program_alone(net, cgroup):

@@ -95,7 +95,7 @@ def test_configuration_that_is_refused(host, tmp_path):
     path = tmp_path / "riptided.conf"
     for text, words in (("\ncontrol-group = nosuchgrp\n", "riptided: control-group: "), ("control-group = nosuchgrp\n", "no group"),
                         ("prefix-len6 = 64\n[prefix 2001:db8::1]\noff = yes\n",
-                         "riptided: 2001:db8::1: is part of the destination 2001:db8::/64, by prefix-len6\n"),
+                         "riptided: 2001:db8::1: is part of a destination, which has prefix-len6 = 64\n"),
                         ("ttl = 1s\n\0", f"{path}: "), ("ttl = 1s\n\0", "is no text")):
         path.write_text(text)
         assert words in one_line(host.run(RIPTIDED, "--config", path, "--check", check=False), 2)
@@ -104,6 +104,15 @@ def test_configuration_that_is_refused(host, tmp_path):
         assert str(file) in line and words in line
     path.write_text("control-group = daemon\n")
     host.run(RIPTIDED, "--config", path, "--check")
+
+
+def test_check_warns_of_places_that_are_not_there(host, tmp_path):
+    """The unit makes its directories, so these are no mistakes."""
+    done = host.run(RIPTIDED, "--check", "--state", tmp_path / "none/state", "--metrics", "/run/none/riptide.txt")
+    assert [line.partition(": warning: ")[2] for line in done.stderr.splitlines()] == [
+        f"{tmp_path}/none/state: there is no directory for it now", "/run/none/riptide.txt: there is no directory for it now",
+        "/run/none/riptide.txt: node_exporter reads files whose name ends with .prom alone"]
+    assert not host.run(RIPTIDED, "--check", "--state", tmp_path / "state", "--metrics", tmp_path / "a.prom").stderr
 
 
 @pytest.mark.parametrize("command", [

@@ -37,7 +37,7 @@ def test_hint_lowers_windows_is_taken_back_and_passes(net):
         assert hint(net, "192.0.2.0/24", "--off", "--for", "1s") == (
             "192.0.2.0/24: no window for 1.0 s, from the next round on\n"
             "  destinations known within: 0; a restart ends it\n")
-        wait_until(lambda: "203.0.113.1: initcwnd 5 " in daemon.said(), "below the minimum for all")
+        wait_until(lambda: "203.0.113.1: applied: initcwnd 5 " in daemon.said(), "below the minimum for all")
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
         said = daemon.said()
     for line in ("windows at most 20\n", "windows off\n", "hint: 203.0.113.0/24: removed\n"):
@@ -72,7 +72,7 @@ def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
             "  destinations known within: 1; a restart ends it\n")
         wait_until(lambda: cwnds() == [False, True], "no window")
         why = "windows are off for 203.0.113.0/24"
-        wait_until(lambda: f"203.0.113.1: withdrawn, {why}\n" in daemon.said(), "the line")
+        wait_until(lambda: f"203.0.113.1: withdrawn: {why}\n" in daemon.said(), "the line")
         document = riptide_json(net.host, "show", "203.0.113.1")
         assert (document["window"]["hint"], document["window"]["cwnd"]) == ("203.0.113.0/24", 0)
         found = document["route" if apply == "routes" else apply]
@@ -103,7 +103,7 @@ def test_hints_in_force_are_listed_and_sections_stay(net, tmp_path):
                 (("198.51.100.0/28", "--remove"), "198.51.100.0/28: its bounds are a section of the "
                  "configuration: remove that from the file, and restart riptided"),
                 (("192.0.2.1", "--max", "20", "--for", "1s"),
-                 "192.0.2.1: is part of the destination 192.0.2.0/28, by prefix-len4"),
+                 "192.0.2.1: is part of a destination, which has prefix-len4 = 28"),
                 (("192.0.2.0/28", "--max", "101", "--for", "1s"),
                  "at most 101 lowers nothing: windows have 1 to 100 segments, by cwnd-max"),
                 (("192.0.2.0/28", "--max", "5", "--for", "0s"), "for_ms: not 1 ms to a year")):

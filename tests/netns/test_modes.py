@@ -90,5 +90,5 @@ def test_a_dry_run_writes_no_file(net, tmp_path, once):
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
         process.terminate()
     _, said = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 0 and "destinations loaded: 1" in said and "would set 203.0.113.1" in said
+    assert process.returncode == 0 and "destinations loaded: 1" in said and "203.0.113.1: would be applied" in said
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The latest changes of each destination, of which a busy one has no more than its share. */
+/* The latest changes of each destination, and the connections of the last minute. */
 #include "daemon.h"
 #include "unit.h"
 
@@ -46,4 +46,29 @@ TEST(a_busy_destination_pushes_out_its_own_alone)
         note((uint8_t)dst, 10);
     assert_changes(1, (json_int_t[]){ 0 });
     assert_changes(2, (json_int_t[]){ 1000, 999, 998, 997, 0 });
+}
+
+/* Connections with a window in the last minute, of so many so far. */
+static json_int_t given(struct minute *minute, uint64_t now_s, uint64_t with_window)
+{
+    const struct opened_counts now = { .with_window = with_window };
+    json_t *answer;
+    json_int_t n;
+
+    minute_note(minute, &now, now_s * NS_PER_S);
+    answer = minute_json(minute, &now);
+    n = json_integer_value(json_object_get(answer, "given"));
+    json_decref(answer);
+    return n;
+}
+
+TEST(a_minute_is_no_more_than_one)
+{
+    struct minute minute = { .n = 0 };
+
+    for (uint64_t s = 100; s < 300; s++)
+        assert_in_range(given(&minute, s, s), s < 160 ? 0 : 50, 60);
+    /* What opened while the daemon was stopped is of no known minute. */
+    assert_int_equal(given(&minute, 900, 900), 0);
+    assert_int_equal(given(&minute, 905, 905), 5);
 }

@@ -39,7 +39,7 @@ TEST(lines_and_values)
     assert_int_equal(settings.estimator.ttl_ns, 600000000000);
     assert_string_equal(settings.state, "/var/lib/a b#c;d");
     assert_false(settings.applier.pacing);
-    assert_int_equal(settings.log_level, LOG_LEVEL_DEBUG);
+    assert_int_equal(settings.log_level, LOG_DEBUG);
 }
 
 TEST(the_command_line_goes_before_the_file_and_adds_to_lists)

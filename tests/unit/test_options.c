@@ -31,7 +31,7 @@ TEST(errors_name_option_and_value)
 {
     char value[1000];
 
-    assert_error(ARGV("--interval="), "--interval : not a duration (write 500ms, 1s, 10min, 1d)");
+    assert_error(ARGV("--interval="), "--interval: not a duration (write 500ms, 1s, 10min, 1d)");
     assert_error(ARGV("--ttl", "--once"),
                  "--ttl --once: not a duration (write 500ms, 1s, 10min, 1d)");
     assert_error(ARGV("--ttl"), "--ttl TIME: the value is missing");

@@ -3,21 +3,9 @@
 #include "stand_in.h"
 #include "unit.h"
 
-/* The answer without its newline, to be freed. */
-static char *answer_to(struct daemon *stand_in, const char *line, bool may_change)
-{
-    size_t n;
-    char *text = request_answer(stand_in, line, strlen(line), may_change, &n);
-
-    assert_non_null(text);
-    assert_ptr_equal(memchr(text, '\n', n), text + n - 1);
-    text[n - 1] = 0;
-    return text;
-}
-
 static void assert_answer(struct daemon *stand_in, const char *line, const char *expected)
 {
-    char *text = answer_to(stand_in, line, true);
+    char *text = request_answer(stand_in, line, strlen(line), true);
 
     assert_string_equal(text, expected);
     free(text);
@@ -27,7 +15,7 @@ static void assert_answer(struct daemon *stand_in, const char *line, const char 
 static void assert_refused(const char *line, bool may_change, const char *words)
 {
     struct daemon stand_in = { .n_asked = 0 };
-    char *text = answer_to(&stand_in, line, may_change);
+    char *text = request_answer(&stand_in, line, strlen(line), may_change);
 
     assert_int_equal(strncmp(text, "{\"ok\":false,\"error\":\"", 21), 0);
     if (!strstr(text, words))

@@ -14,7 +14,7 @@ hash -r
 # Is this host fit for it, and what would it do?
 says "NOT RUNNING. No connection gets a window of it" riptide doctor
 says "NOT RUNNING. No connection gets a window of it." riptide
-says "would set $PEER" riptided --dry-run --once
+says "$PEER: would be applied" riptided --dry-run --once
 
 # One site first.
 printf 'scope = %s\n' "$PEER" >"$CONFIG"
