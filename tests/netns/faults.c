@@ -2,13 +2,10 @@
 /*
  * Lets each call of the library fail in turn, in a host with open connections:
  *
- *     faults STATE_FILE KIND ERRNO N_FAIL    the first call, then the second, and so on
+ *     faults STATE_FILE KIND ERRNO N_FAIL [BACKEND CGROUP]
  *
- * FAULTS_CGROUP in the environment: with windows by the program on that cgroup as well, and without
- * routes where FAULTS_WITHOUT_ROUTES is set.
- *
- * KIND: allocation, call, request or short (see shim.h); ERRNO: its number; N_FAIL: how many calls
- * fail one after the other. Each run is the life of an agent in a process of its own: load, start,
+ * the first call, then the second, and so on. KIND, ERRNO and BACKEND are numbers: enum shim_kind, errno
+ * and enum riptide_backend; N_FAIL: how many calls fail one after the other. Each run is the life of an agent in a process of its own: load, start,
  * rounds, a route that changes, another configuration, a hint, save, stop, flush. Lines out: what
  * was not as it should be, then the sum.
  */
@@ -20,7 +17,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <limits.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
@@ -44,6 +40,7 @@ enum {
     FIRST_FD = 3,
     END_FD = 64,
     HOST_TEXT_BYTES = 4096,
+    STATE_BYTES = 65536,
 };
 
 /* How a run in a process of its own ended. */
@@ -53,19 +50,14 @@ enum ending {
     ENDED_WRONG,
 };
 
-static const char *const kinds[] = {
-    [SHIM_ALLOCATION] = "allocation", [SHIM_CALL] = "call", [SHIM_REQUEST] = "request",
-    [SHIM_SHORT] = "short"
-};
-
-enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 /* What the kernel has of ours after the first round and after the change, from a run without
  * faults. */
 static char expected[2][HOST_TEXT_BYTES], reached[2][HOST_TEXT_BYTES];
 
+static struct riptide_observer_config observer_config;
+static struct riptide_estimator_config estimator_config;
 static struct riptide_applier_config applier_config;
-static char state_path[PATH_MAX];
+static struct riptide_agent_config config; /* points to the others */
 static bool is_right; /* nothing was wrong in this run */
 
 static uint64_t read_ns(clockid_t clock)
@@ -76,10 +68,10 @@ static uint64_t read_ns(clockid_t clock)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-static bool complain(const char *what, const char *detail)
+static void complain(const char *what, const char *detail)
 {
     printf("%s%s%s\n", what, *detail ? ": " : "", detail);
-    return false;
+    is_right = false;
 }
 
 static uint32_t count_fds(void)
@@ -160,13 +152,6 @@ static void move_route(bool is_moved)
     change_route(is_moved, RT_TABLE_MAIN, RTPROT_STATIC);
 }
 
-struct all_config {
-    struct riptide_agent_config agent; /* points to the other two */
-    struct riptide_observer_config observer;
-    struct riptide_estimator_config estimator;
-    struct riptide_applier_config applier;
-};
-
 struct run {
     struct riptide_agent *agent;
     uint32_t n_failures; /* as far as they were noticed */
@@ -235,34 +220,10 @@ static bool has_routes(void)
     return applier_config.backend != RIPTIDE_PROGRAM;
 }
 
-/* Everything that a configuration can have that costs memory or a call. */
-static void configure(struct all_config *all)
-{
-    static const struct riptide_prefix learn[] = {
-        { AF_INET, 24, { 203, 0, 113 } },
-        { AF_INET, 24, { 198, 51, 100 } },
-        { AF_INET6, 32, { 0x20, 0x01, 0x0d, 0xb8 } },
-    };
-
-    riptide_agent_config_init(&all->agent, sizeof(all->agent));
-    riptide_observer_config_init(&all->observer, sizeof(all->observer));
-    riptide_estimator_config_init(&all->estimator, sizeof(all->estimator));
-    all->applier = applier_config;
-    all->estimator.policy = riptide_policy_find("paper");
-    all->observer.scope.learn = learn;
-    all->observer.scope.n_learn = sizeof(learn) / sizeof(learn[0]);
-    all->observer.destroy_events = true;
-    all->agent.observer = &all->observer;
-    all->agent.estimator = &all->estimator;
-    all->agent.interval_ns = INTERVAL_NS;
-    all->agent.applier = &all->applier;
-    all->agent.state = state_path;
-}
-
 static void expect_line(int r, const struct riptide_error *error)
 {
     if (r < 0 && !error->text[0])
-        is_right = complain("an error without a line", strerror(-r));
+        complain("an error without a line", strerror(-r));
 }
 
 /* What a host may ask of an agent in its rounds. It may fail, and then nothing has changed. */
@@ -318,16 +279,13 @@ static int serve(struct run *run)
 static int live(struct run *run)
 {
     struct riptide_error error = { .text = "" };
-    struct all_config all;
-    int r;
+    int r = riptide_agent_new(&run->agent, &config, &error);
 
-    configure(&all);
-    r = riptide_agent_new(&run->agent, &all.agent, &error);
     if (r == 0)
         r = riptide_agent_start(run->agent, &error);
     if (r == 0 && run->must_load &&
         !strstr(riptide_agent_get_stats(run->agent)->state, "destinations loaded: "))
-        is_right = complain("the state was not loaded", "");
+        complain("the state was not loaded", "");
     run->is_started = r == 0;
     expect_line(r, &error);
     return r == 0 ? serve(run) : r;
@@ -336,35 +294,25 @@ static int live(struct run *run)
 /* Whatever became of a save: one file, and whole. */
 static void check_state(void)
 {
-    struct riptide_estimator_config config;
-    struct riptide_estimator *estimator;
+    struct riptide_estimator *estimator = NULL;
     struct riptide_error error = { .text = "" };
-    FILE *file = fopen(state_path, "r");
-    glob_t found = { 0 };
-    char *text = NULL;
-    size_t size = 0;
-    ssize_t n = file ? getdelim(&text, &size, '\0', file) : 0;
-    char pattern[sizeof(state_path) + 4];
+    char beside[PATH_MAX], text[STATE_BYTES];
+    FILE *file = fopen(config.state, "r");
+    size_t n = file ? fread(text, 1, sizeof(text), file) : 0;
 
-    riptide_estimator_config_init(&config, sizeof(config));
-    config.policy = riptide_policy_find("paper");
-    if (riptide_estimator_new(&estimator, &config, &error) == 0) {
-        if (riptide_estimator_load(estimator, read_ns(CLOCK_BOOTTIME), read_ns(CLOCK_REALTIME), text, n > 0 ? (size_t)n : 0,
-                                   &error) != 0 ||
-            strstr(error.text, "loaded: 0") || !strstr(error.text, "others: 0"))
-            is_right = complain("the state is lost", error.text);
-        riptide_estimator_free(estimator);
-    }
-    free(text);
+    if (riptide_estimator_new(&estimator, &estimator_config, &error) < 0 ||
+        riptide_estimator_load(estimator, read_ns(CLOCK_BOOTTIME), read_ns(CLOCK_REALTIME), text, n, &error) < 0 ||
+        strstr(error.text, "loaded: 0") || !strstr(error.text, "others: 0"))
+        complain("the state is lost", error.text);
+    riptide_estimator_free(estimator);
     if (file)
         fclose(file);
     /* A start that could not load all of it has kept it so. */
-    snprintf(pattern, sizeof(pattern), "%s.old", state_path);
-    unlink(pattern);
-    snprintf(pattern, sizeof(pattern), "%s*", state_path);
-    if (glob(pattern, 0, NULL, &found) != 0 || found.gl_pathc != 1)
-        is_right = complain("a file is left beside the state", "");
-    globfree(&found);
+    snprintf(beside, sizeof(beside), "%s.old", config.state);
+    unlink(beside);
+    snprintf(beside, sizeof(beside), "%s.tmp", config.state);
+    if (access(beside, F_OK) == 0)
+        complain("a file is left beside the state", "");
 }
 
 static void check_kernel(const char *after)
@@ -373,18 +321,18 @@ static void check_kernel(const char *after)
 
     host_read(found);
     if (*found)
-        is_right = complain(after, found);
+        complain(after, found);
 }
 
 /* After agent and flush: nothing is left, here or in the kernel. */
 static void check_end(bool is_flushed, uint32_t fds_before)
 {
     if (shim_blocks() != 0)
-        is_right = complain("memory was not freed", "");
+        complain("memory was not freed", "");
     if (count_fds() != fds_before)
-        is_right = complain("files were not closed", "");
+        complain("files were not closed", "");
     if (!is_flushed && riptide_applier_flush(&applier_config, NULL) < 0)
-        is_right = complain("flush failed", "");
+        complain("flush failed", "");
     check_kernel("left in the kernel after a flush");
 }
 
@@ -416,7 +364,7 @@ static enum ending run_plan(const struct shim_plan *plan)
     shim_pause();
     all_read(&run, reached[1]);
     if (r >= 0 && run.failed_ns && !run.is_right)
-        is_right = complain("the routes did not become right", reached[1]);
+        complain("the routes did not become right", reached[1]);
     shim_resume();
     if (run.is_started) {
         riptide_agent_save(run.agent, false, NULL);
@@ -445,17 +393,20 @@ static bool learn(void)
 
     /* Twice: the first has no state to load. */
     for (int i = 0; i < 2; i++) {
-        if (run_plan(&none) != ENDED_UNTOUCHED && i > 0)
-            return complain("without faults it does not work", "");
+        if (run_plan(&none) != ENDED_UNTOUCHED && i > 0) {
+            complain("without faults it does not work", "");
+            return false;
+        }
         move_route(false);
     }
     memcpy(expected, reached, sizeof(expected));
     /* In user mode the program's map may have memory for some windows only in the second round. */
     if (!has_routes())
         memcpy(expected[0], expected[1], sizeof(expected[0]));
-    if ((strcmp(expected[0], expected[1]) == 0) == has_routes() || !strstr(expected[0], "initcwnd"))
-        return complain("the host has no connections to learn from", "");
-    return true;
+    if ((strcmp(expected[0], expected[1]) != 0) == has_routes() && strstr(expected[0], "initcwnd"))
+        return true;
+    complain("the host has no connections to learn from", "");
+    return false;
 }
 
 /* As run_plan, in a process that may crash. */
@@ -494,25 +445,39 @@ static int run_all(struct shim_plan *plan)
         ending = run_apart(plan);
         if (ending == ENDED_WRONG) {
             n_wrong++;
-            printf("^ %s %d %u\n", kinds[plan->kind], plan->error, plan->n);
+            printf("^ %u\n", plan->n);
             riptide_applier_flush(&applier_config, NULL);
         }
         move_route(false);
     }
-    printf("%s %s: points %u, wrong %u\n", kinds[plan->kind], strerror(plan->error), plan->n - 2,
-           n_wrong);
+    printf("points %u, wrong %u\n", plan->n - 2, n_wrong);
     return n_wrong > 0 || ending != ENDED_UNTOUCHED ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static bool read_plan(struct shim_plan *plan, char **arguments)
+/* Everything that a configuration can have that costs memory or a call. */
+static void configure(char **arguments, int n)
 {
-    for (size_t i = 0; i < N_KINDS; i++) {
-        if (strcmp(arguments[0], kinds[i]) == 0)
-            plan->kind = (enum shim_kind)i;
-    }
-    plan->error = atoi(arguments[1]);
-    plan->n_fail = (uint32_t)atoi(arguments[2]);
-    return strcmp(kinds[plan->kind], arguments[0]) == 0 && plan->error && plan->n_fail;
+    static const struct riptide_prefix learn[] = {
+        { AF_INET, 24, { 203, 0, 113 } },
+        { AF_INET, 24, { 198, 51, 100 } },
+        { AF_INET6, 32, { 0x20, 0x01, 0x0d, 0xb8 } },
+    };
+
+    riptide_observer_config_init(&observer_config, sizeof(observer_config));
+    observer_config.scope.learn = learn;
+    observer_config.scope.n_learn = sizeof(learn) / sizeof(learn[0]);
+    observer_config.destroy_events = true;
+    riptide_estimator_config_init(&estimator_config, sizeof(estimator_config));
+    estimator_config.policy = riptide_policy_find("paper");
+    riptide_applier_config_init(&applier_config, sizeof(applier_config));
+    applier_config.backend = n > 5 ? (enum riptide_backend)atoi(arguments[5]) : RIPTIDE_ROUTES;
+    applier_config.cgroup = n > 6 ? arguments[6] : NULL;
+    riptide_agent_config_init(&config, sizeof(config));
+    config.observer = &observer_config;
+    config.estimator = &estimator_config;
+    config.interval_ns = INTERVAL_NS;
+    config.applier = &applier_config;
+    config.state = arguments[1];
 }
 
 int main(int argc, char **argv)
@@ -522,17 +487,11 @@ int main(int argc, char **argv)
 
     setvbuf(stdout, out, _IOLBF, sizeof(out));
     shim_pause();
-    if (argc < 5 || !read_plan(&plan, argv + 2)) {
-        fprintf(stderr, "faults STATE_FILE allocation|call|request|short ERRNO N_FAIL\n");
+    if (argc < 5)
         return 2;
-    }
-    snprintf(state_path, sizeof(state_path), "%s", argv[1]);
-    riptide_applier_config_init(&applier_config, sizeof(applier_config));
-    applier_config.cgroup = getenv("FAULTS_CGROUP");
-    applier_config.backend = RIPTIDE_ROUTES;
-    if (applier_config.cgroup)
-        applier_config.backend = getenv("FAULTS_WITHOUT_ROUTES") ? RIPTIDE_PROGRAM : RIPTIDE_BOTH;
-    if (!learn())
-        return EXIT_FAILURE;
-    return run_all(&plan);
+    plan.kind = (enum shim_kind)atoi(argv[2]);
+    plan.error = atoi(argv[3]);
+    plan.n_fail = (uint32_t)atoi(argv[4]);
+    configure(argv, argc);
+    return learn() ? run_all(&plan) : EXIT_FAILURE;
 }
