@@ -16,9 +16,9 @@ from waiting import wait_until
 
 
 @contextlib.contextmanager
-def mounted(directory):
-    """The mount point of cgroup2; a sandbox may have none."""
-    subprocess.run(["mount", "-t", "cgroup2", "none", directory], check=True)
+def mounted(directory, kind="cgroup2", options="rw"):
+    """The mount point of cgroup2, which a sandbox may lack, or of another kind."""
+    subprocess.run(["mount", "-t", kind, "-o", options, "none", directory], check=True)
     yield directory
     subprocess.run(["umount", directory], check=True)
 

@@ -11,7 +11,6 @@ windows by the program alone (--apply) there is none at any time.
 import argparse
 import collections
 import contextlib
-import json
 import os
 import random
 import signal
@@ -23,10 +22,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import cgroups  # noqa: E402
-from connection import tcp_info  # noqa: E402
-from control import ask, connect, count_fds, is_served, read_line, resident_kb  # noqa: E402
-from netns import (BUILD, RIPTIDE, RIPTIDED, TABLE, Network, mount_build, routes, rules,  # noqa: E402
-                   wait_until)
+from control import connect, count_fds, is_served, resident_kb, status  # noqa: E402
+from netns import BUILD, RIPTIDE, RIPTIDED, TABLE, Daemon, Network, mount_build, routes, rules, wait_until  # noqa: E402
 from programs import Violation  # noqa: E402
 from rtnetlink import Ways, is_alike, link_mtus  # noqa: E402
 from waiting import percentile  # noqa: E402
@@ -36,7 +33,6 @@ PREFIXES = "203.0.113.", "198.51.100.", "2001:db8::", "2001:db8:1::"
 HOSTS = 200          # of each
 KEPT = 40            # connections that stay open
 ASKED = 200          # addresses whose routes are compared after each event
-ANSWERS_WITHIN_S = 60  # on a busy machine
 LASTS_S = 10         # a difference that lasts longer is a violation
 MTU = 1400           # of some base routes
 EVENT_EVERY_S = 0.1
@@ -48,16 +44,10 @@ CLIENTS = 64 + 4     # open files beyond the daemon's minimum: clients, files be
 GATEWAYS = {4: ("10.0.0.1 dev eth0", "10.0.0.2 dev eth0", "10.0.1.1 dev eth1"),
             6: ("fd00::1 dev eth0", "fd00::2 dev eth0", "fd00:0:0:1::1 dev eth1")}
 CONFIG = Path("/run/churn.conf")
-CGROUPS = Path("/run/churn.cgroups")
-CONFIGS = ("", "cwnd-max = 60\n", "policy = careful\n",
-           "ttl = 20s\nprefix-len6 = 64\n",
-           "max-destinations = 300\n",
-           "[prefix 203.0.113.0/25]\ncwnd-max = 20\n",
+CONFIGS = ("", "cwnd-max = 60\n", "max-destinations = 300\n", "[prefix 203.0.113.0/25]\ncwnd-max = 20\n",
            "scope = 203.0.113.0/24, 2001:db8::/64\n")
 HARM = (b"", b'{"request":"show"}\n' * 100, b"garbage\n" * 500, b"\0" * 4096, b"[" * 4095 + b"\n",
-        b'{"request":"explain","destination":"203.0.113.7"}\n' * 80)
-
-
+        b'{"request":"explain","dst":"203.0.113.7"}\n' * 80)
 WORDS = "", "", "", f"mtu {MTU}", "advmss 1200", "initcwnd 33", "metric 50"
 # How often; what breaks something; what repairs it.
 ROUTING = (
@@ -90,32 +80,30 @@ class Figures:
         self.n_kills = 0
 
     def growth_kb(self):
-        """Growth of the median from the first third to the last behind the warm-up, while tables grow; None: too short to judge."""
+        """Growth of the median from the first third to the last behind the warm-up, while tables grow; 0: too short to judge."""
         resident = [row[0] for row in self.rows[max(WARM_UP_S, len(self.rows) // 4):]]
         third = len(resident) // 3
-        return statistics.median(resident[-third:]) - statistics.median(resident[:third]) if third >= MIN_ROWS // 3 else None
+        return statistics.median(resident[-third:]) - statistics.median(resident[:third]) if third >= MIN_ROWS // 3 else 0
 
     def judge(self):
-        """A line if memory or files grow; None: they do not."""
+        """Raises Violation if memory or files grow."""
         files = [row[1] for row in self.rows] or [0]
-        if (self.growth_kb() or 0) > GROWTH_KB:
-            return f"memory grew by {self.growth_kb():.0f} kB after the warm-up"
-        return f"files went from {min(files)} to {max(files)}" if max(files) - min(files) > CLIENTS else None
+        if self.growth_kb() > GROWTH_KB or max(files) - min(files) > CLIENTS:
+            raise Violation(f"memory grew by {self.growth_kb():.0f} kB after the warm-up, files went from {min(files)} to {max(files)}")
 
     def __str__(self):
         kinds = ", ".join(f"{name} {n}" for name, n in self.events.most_common())
         lasted, late = ("median {:.1f}, p99 {:.1f}, max {:.1f}".format(*(percentile(values, share) for share in (0.5, 0.99, 1)))
                         for values in (self.lasted_ms, self.late_ms))
         return (f"{sum(self.events.values())} events ({kinds}), {self.n_kills} kills; from an event to "
-                f"the right answers ms: {lasted}; rounds late ms: {late}; growth kB: {self.growth_kb()}")
+                f"the right answers ms: {lasted}; rounds late ms: {late}; growth kB: {self.growth_kb():.0f}")
 
 
 class Watch(Ways):
     """Judges the host's routes of TCP by those of UDP."""
 
-    def __init__(self, host, lasts_s=LASTS_S):
+    def __init__(self, host, lasts_s):
         super().__init__(host, addresses(ASKED))
-        self.host = host
         self.lasts_s = lasts_s
 
     def differences(self):
@@ -132,13 +120,8 @@ class Watch(Ways):
             if not found:
                 return lasted * 1000
             if lasted > self.lasts_s:
-                raise Violation(self.describe(found))
-
-    def describe(self, found):
-        ways = [f"  {address}\n    TCP {ours[0]}\n    UDP {base[0]}" for address, ours, base in found[:4]]
-        more = [self.host.run(*command, found[0][0], check=False).stdout
-                for command in ((RIPTIDE, "show"), ("ip", "route", "get"))]
-        return "\n".join([f"{len(found)} ways differ, among them:", *ways, *more])
+                ways = [f"  {address}\n    TCP {ours[0]}\n    UDP {base[0]}" for address, ours, base in found[:4]]
+                raise Violation("\n".join([f"{len(found)} ways differ, among them:", *ways]))
 
 
 class Soak:
@@ -157,85 +140,68 @@ class Soak:
         self.watch = Watch(self.host, LASTS_S * (apply != "program"))
         self.undo = []   # commands that repair the damage
         self.clients = []
-        self.log = open(BUILD / "churn.log", "w+")
         near, far = (f"/run/netns/{host.name}" for host in (self.host, self.net.world))
         self.load = subprocess.Popen(["sh", "-c", f"""n=0; while :; do n=$((n % {HOSTS} + 1)); for net in cb0071 c63364; do
                                       {CHURN} churn {near} {far} $net$(printf %02x $n) 50; done; done"""],
                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         self.kept = [self.net.learned(address) for address in addresses(KEPT)]
-        self.daemon = None
         self.start()
-        self.kinds = {
-            self.routing: 42, self.foreign_hand: 4, self.harm: 6, self.hint: 2,
-            self.pause: 1, self.stop_for_a_while: 1,
-        }
+        self.kinds = {self.routing: 42, self.harm: 6, self.hint: 2, self.pause: 1, self.stop_for_a_while: 1}
+        if apply != "program":
+            self.kinds[self.foreign_hand] = 4
         if apply != "routes":
             self.kinds[self.other_program] = 3
-        if apply == "program":
-            del self.kinds[self.foreign_hand]
 
     def close(self):
         os.killpg(self.load.pid, signal.SIGKILL)
         self.load.wait()
-        for client in self.clients:
-            client.close()
         self.net.close()
-
-    # The daemon
 
     def start(self):
         CONFIG.write_text(self.rng.choice(CONFIGS))
-        self.daemon = self.host.start(
-            RIPTIDED, "--config", CONFIG, "--interval", "200ms", "--holdout-percent", "0",
-            "--apply", self.apply, *(("--cgroup", self.cgroup) if self.cgroup else ()),
-            "--state", "/run/churn.state", "--metrics", "/run/churn.prom",
-            "--log-level", "warning", stderr=self.log, stdout=self.log)
-        n_rules = 0 if self.apply == "program" else 2
-        wait_until(lambda: self.is_running() and is_served(), "the control socket")
-        self.riptide("resume")  # the state keeps a pause, which may have found no place to end
-        wait_until(lambda: self.is_running() and len(rules(self.host)) == n_rules, "our rules")
+        cgroup = ("--cgroup", self.cgroup) if self.cgroup else ()
+        self.daemon = Daemon(self.host, "--config", CONFIG, "--policy", "careful", "--holdout-percent", "0", "--apply", self.apply, *cgroup,
+                             "--state", "/run/churn.state", "--metrics", "/run/churn.prom", "--log-level", "warning",
+                             interval="200ms")
+        wait_until(lambda: self.check() or is_served(), "the control socket")
+        self.host.run(RIPTIDE, "resume")  # the state keeps a pause, which may have found no place to end
+        wait_until(lambda: self.check() or len(rules(self.host)) == 2 * (self.apply != "program"), "our rules")
         self.figures.rows = []
 
-    def is_running(self):
-        if self.daemon.poll() is not None:
-            raise Violation(f"riptided ended with {self.daemon.returncode}")
-        return True
+    def check(self):
+        if not self.daemon.is_running():
+            raise Violation(f"riptided ended with {self.daemon.process.returncode}")
+
+    def leave(self):
+        for client in self.clients:
+            client.close()
+        self.clients = []
 
     def kill(self):
         """Kills riptided. Then a flush, as by a service manager, or only the next start."""
         self.daemon.kill()
-        self.daemon.wait()
-        for client in self.clients:
-            client.close()
-        self.clients = []
+        self.leave()
         if self.rng.random() < 0.5:
             self.host.run(RIPTIDED, "--flush")
-            if rules(self.host) or routes(self.host):
-                raise Violation("a flush left something")
+            self.check_nothing_left("a flush")
         self.start()
         self.figures.n_kills += 1
 
     def end(self):
-        for client in self.clients:
-            client.close()
-        self.daemon.send_signal(signal.SIGTERM)
-        status = self.daemon.wait(20)
-        if status or rules(self.host) or routes(self.host):
-            raise Violation(f"riptided ended with {status} and left: {rules(self.host)} "
-                            f"{list(routes(self.host))[:5]}")
+        self.leave()
+        self.daemon.stop()
+        self.check_nothing_left("riptided ended with 0, and")
+        self.figures.judge()
 
-    def status(self):
-        """The daemon's status, once it has completed a round; clients may occupy all places."""
-        with connect() as client:
-            client.settimeout(ANSWERS_WITHIN_S)
-            client.sendall(b'{"request":"status"}\n')
-            answer = json.loads(read_line(client))
-        return answer if answer.get("round") else None
+    def check_nothing_left(self, what):
+        left = rules(self.host) + list(routes(self.host))[:5]
+        if left:
+            raise Violation(f"{what} left: {left}")
 
     def sample(self):
-        answer = wait_until(self.status, "an answer", ANSWERS_WITHIN_S)
+        """Clients may occupy all places of others, not root's."""
         self.figures.rows.append((resident_kb(self.daemon.pid), count_fds(self.daemon.pid)))
-        self.figures.late_ms.append(answer["round"]["late_ms"])
+        self.figures.late_ms.append(wait_until(lambda: status()["round"], "a round")["late_ms"])
 
     # What happens
 
@@ -250,7 +216,7 @@ class Soak:
         self.figures.events[kind.__name__] += 1
         self.figures.last.append(kind.__name__)
         self.figures.lasted_ms.append(self.watch.judge())
-        self.is_running()
+        self.check()
 
     def ip(self, *lines):
         """Runs lines of ip(8), which may be refused."""
@@ -304,32 +270,23 @@ class Soak:
                 client.sendall(send)
             self.clients.append(client)
 
-    def riptide(self, *words):
-        """Runs a command, which may be turned away as all places are taken."""
-        self.host.run(RIPTIDE, *words, check=False)
-
     def hint(self):
-        self.riptide("hint", self.prefix()[1], "--max", "15", "--for", "2s")
+        self.host.run(RIPTIDE, "hint", self.prefix()[1], "--max", "15", "--for", "2s", check=False)
 
     def pause(self):
-        self.riptide("pause")
+        self.host.run(RIPTIDE, "pause")
         self.watch.judge()
-        self.riptide("resume")
+        self.host.run(RIPTIDE, "resume")
 
     def stop_for_a_while(self):
-        self.daemon.send_signal(signal.SIGSTOP)
-        time.sleep(self.rng.random())
-        self.daemon.send_signal(signal.SIGCONT)
+        with self.daemon.stopped():
+            time.sleep(self.rng.random())
 
 
 def run(soak, seconds, figures):
     """Runs events until the time is over; kills only in its first third."""
-    start = time.monotonic()
-    killed = sampled = said = start
-    while True:
-        now = time.monotonic()
-        if now - start > seconds:
-            return
+    start = killed = sampled = said = now = time.monotonic()
+    while now - start <= seconds:
         if now - sampled >= 1:
             sampled = now
             soak.sample()
@@ -341,44 +298,34 @@ def run(soak, seconds, figures):
             soak.kill()
         soak.happen()
         time.sleep(max(0, EVENT_EVERY_S - (time.monotonic() - now)))
-
-
-def run_soak(options, cgroup):
-    """Prints figures, and returns 1 after a violation."""
-    print(f"churn: seed {options.seed}", flush=True)
-    figures = Figures()
-    status = 0
-    soak = Soak(options.seed, figures, options.apply, cgroup)
-    try:
-        run(soak, options.minutes * 60, figures)
-        soak.end()
-    except (Violation, AssertionError, TimeoutError) as violation:
-        print(f"VIOLATION: {violation}\nthe last events: {figures.last}\n"
-              f"riptided's log: {soak.log.name}", flush=True)
-        status = 1
-    finally:
-        soak.close()
-    print(figures, flush=True)
-    problem = figures.judge()
-    if problem:
-        print(f"VIOLATION: {problem}", flush=True)
-    return 1 if problem else status
+        now = time.monotonic()
+    soak.end()
 
 
 def main():
+    """Prints figures; 1 after a violation."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10 ** 9)
     parser.add_argument("--apply", choices=("routes", "program", "both"), default="routes")
     options = parser.parse_args()
+    print(f"churn: seed {options.seed}", flush=True)
     mount_build()
+    figures, violation = Figures(), None
     with contextlib.ExitStack() as stack:
         cgroup = None
         if options.apply != "routes":
-            CGROUPS.mkdir()
-            root = stack.enter_context(cgroups.mounted(CGROUPS))
-            cgroup = stack.enter_context(cgroups.made(root))
-        return run_soak(options, cgroup)
+            directory = Path("/run/churn.cgroups")
+            directory.mkdir()
+            cgroup = stack.enter_context(cgroups.made(stack.enter_context(cgroups.mounted(directory))))
+        soak = stack.enter_context(contextlib.closing(Soak(options.seed, figures, options.apply, cgroup)))
+        try:
+            run(soak, options.minutes * 60, figures)
+        except (Violation, AssertionError, TimeoutError) as found:
+            violation = found
+            print(f"VIOLATION: {found}\nthe last events: {figures.last}\nriptided said: {soak.daemon.said()}", flush=True)
+    print(figures, flush=True)
+    return 1 if violation else 0
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@ import random
 import time
 from socket import AF_INET, AF_INET6
 
-from routing_base import addresses_of, default_line, destinations
+from routing_base import addresses_of, destinations
 from routing_events import Routing
-from rtnetlink import Batch, query
+from rtnetlink import Batch
 from programs import Violation
 from twins import Parted, Twins
 from waiting import percentile
@@ -120,27 +120,6 @@ class Run:
                 return
             figures.n_seen += is_first
             is_first = False
-
-    def move_default_ms(self, family, n, dsts):
-        """Moves the default route to the n-th link. Returns how long until all dsts have followed,
-        and until Riptide is done."""
-        batch = Batch([query(dst, True) for dst in dsts])
-        line = default_line(family, "replace", n)
-
-        def answers(side):
-            return [self.twins.reader.read(raw, True)[0] for raw in self.twins.ask(side, batch)]
-
-        said = self.twins.tell_twin(line)
-        right = answers(self.twins.without_us)
-        self.twins.tell_host(line, said)
-        done = time.perf_counter_ns()
-        mtus = self.twins.mtus()
-        while not all(a.is_like(b, mtus) for a, b in zip(answers(self.twins.with_us), right)):
-            if time.perf_counter_ns() - done > 20e9:
-                raise Violation(f"the moved default route of IPv{family} is not followed")
-        followed = time.perf_counter_ns()
-        self.twins.driver.quiet()
-        return (followed - done) / 1e6, (time.perf_counter_ns() - done) / 1e6
 
 
 class Found(Exception):

@@ -8,7 +8,6 @@ from netns import (BY_ROUTES, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules,
                    wait_until, wait_window)
 from test_doctor import doctor
 from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours, wait_ours
-from programs import Driver
 
 
 def refusal(host, *options):
@@ -36,18 +35,6 @@ def test_table_in_use_is_refused_by_name(net, family, theirs, words):
     assert net.host.ip("rule") + net.host.ip("-6", "rule") == before
     assert net.host.ip(f"-{family}", "route", "show", "table", "all").count("198.51.100.0" if
                        family == 4 else "2001:db8:99::") == ("route" in theirs)
-
-
-def test_rules_that_lose_their_place_go_until_it_is_back(net):
-    with Driver(net.host) as driver:
-        driver.follow("set 203.0.113.1 40", "set 2001:db8::1 40")
-        assert len(rules(net.host)) == 2
-        net.host.ip("rule", "add", "pref", "2000", "fwmark", "9", "goto", "32765")
-        driver.quiet()
-        assert len(rules(net.host)) == 1  # IPv6's
-        net.host.ip("rule", "del", "pref", "2000")
-        driver.quiet()
-        assert len(rules(net.host)) == 2
 
 
 FOREIGN = {

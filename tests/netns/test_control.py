@@ -2,11 +2,11 @@
 """The control socket: its place, clients that riptided serves, answers that riptide accepts."""
 
 import socket
-import subprocess
 import threading
 from pathlib import Path
 
 import pytest
+from cgroups import mounted
 from control import PATH, one_line, status, wait_rounds, write_state
 from netns import AS_NOBODY, RIPTIDE, Daemon, rules, wait_until, wait_window, windows
 
@@ -64,26 +64,22 @@ def test_socket_of_a_dead_daemon_is_replaced_and_that_of_a_living_one_left_to_it
 
 
 @pytest.fixture
-def read_only():
-    path = Path("/run/read-only")
-    path.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", path], check=True)
-    yield
-    subprocess.run(["umount", path], check=True)
-    path.rmdir()
+def read_only(tmp_path):
+    with mounted(tmp_path, "tmpfs", "ro"):
+        yield tmp_path
 
 
 @pytest.mark.parametrize("option, value, named", [
     ("--control", "/run/file", "not a socket"),
     ("--control", "/proc/riptide/control", "/proc/riptide/control"),
-    ("--control", "/run/read-only/control", "Read-only"),
+    ("--control", "{}/control", "Read-only"),
     ("--control", "/run/" + "x" * 120, "too long"),
     ("--control", "none", None),
     ("--control-group", "nogroupofthatname", "nogroupofthatname"),
 ], ids=["file", "missing", "read-only", "long", "none", "group"])
 def test_without_a_place_it_goes_on_with_one_warning(net, read_only, option, value, named):
     Path("/run/file").write_text("mine")
-    with Daemon.learned(net, "203.0.113.1", option, value) as daemon:
+    with Daemon.learned(net, "203.0.113.1", option, value.format(read_only)) as daemon:
         assert len(warnings(daemon)) == (named is not None)
         assert named is None or named in daemon.said()
         assert not Path(PATH).exists()

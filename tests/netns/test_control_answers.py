@@ -7,7 +7,7 @@ import signal
 
 import pytest
 from control import ask, riptide_json, status, wait_rounds
-from netns import BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, wait_until
+from netns import BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, wait_until
 from programs import start_agent
 
 
@@ -88,16 +88,6 @@ def test_status_says_how_it_is(net):
         assert off["warning"] in daemon.said()
 
 
-def add_wg_quick(host):
-    """What wg-quick(8) does for AllowedIPs = 0.0.0.0/0, ::/0, with another link, and the rules at once as far as TCP sees."""
-    host.ip("link", "add", "wg0", "type", "veth", "peer", "name", "far")
-    host.ip("link", "set", "wg0", "up")
-    for family in ("-4", "-6"):
-        host.ip(family, "route", "add", "default", "dev", "wg0", "table", "51820")
-        host.ip(family, "rule", "add", "pref", "32000", "table", "main", "suppress_prefixlength", "0")
-        host.ip(family, "rule", "add", "pref", "32001", "not", "fwmark", "51820", "table", "51820")
-
-
 @pytest.mark.parametrize("apply, health, code", [("routes", "off", 4), ("both", "ok", 0)])
 def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, health, code):
     """wg-quick's is before ours, and takes the routes of main that are longer than its default one."""
@@ -107,10 +97,10 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
         with net.learned("203.0.113.1", 30).busy(), net.learned("2001:db8::1", 30).busy():
             wait_until(lambda: status()["routes"] == 2, "two routes")
         assert (status()["health"], status()["not_taken"]) == ("ok", 0)
-        add_wg_quick(net.host)
+        priority = add_wg_quick_rules(net.host)
         found = wait_until(lambda: (found := status())["not_taken"] == 2 and found, "routes that are not taken")
         assert (found["health"], found["routes"], found["left_alone"]) == (health, 2, 0)
-        rule = "priority 32000 lookup main suppress_prefixlength 0"  # which took it, of the two
+        rule = f"priority {priority} lookup main suppress_prefixlength 0"  # which took it, of the two
         reason = f"TCP does not use 2 of 2 routes; before ours: IPv4 {rule}, IPv6 {rule}"
         first, *others = fits(net.host.run(RIPTIDE, "status", check=False), code)
         assert code == 0 or first == "riptide: NO EFFECT. No connection gets a window."
@@ -124,8 +114,7 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
             wait_until(lambda: net.short("203.0.113.1") or minute()["without"] > 0, "one without a window")
             assert minute()["given"] == 0
         for family in ("-4", "-6"):
-            net.host.ip(family, "rule", "del", "pref", "32001")
-            net.host.ip(family, "rule", "del", "pref", "32000")
+            net.host.ip(family, "rule", "del", "pref", priority)
         wait_until(lambda: (status()["not_taken"], status()["health"]) == (0, "ok"), "ours again")
 
 

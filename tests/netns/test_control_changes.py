@@ -7,7 +7,7 @@ import signal
 import socket
 
 import pytest
-from control import ask, connect, derived, one_line, read_line, riptide_json, write_state
+from control import ask, connect, derived, one_line, read_line, riptide_json
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, routes, rules, wait_until, wait_window, windows
 
 
@@ -42,19 +42,6 @@ def test_hint_lowers_windows_is_taken_back_and_passes(net):
         said = daemon.said()
     for line in ("windows at most 20\n", "windows off\n", "hint: 203.0.113.0/24: removed\n"):
         assert line in said
-
-
-def test_cap_holds_over_a_longer_section_until_it_ends(net, tmp_path):
-    path = tmp_path / "riptided.conf"
-    path.write_text("[prefix 203.0.113.1]\ncwnd-min = 60\ncwnd-max = 60\n")
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host, "--config", path):
-        wait_until(lambda: windows(net.host) == {"203.0.113.1": 60}, "the section's window")
-        hint(net, "203.0.113.0/24", "--max", "15", "--for", "1h")
-        wait_until(lambda: windows(net.host) == {"203.0.113.1": 15}, "the cap")
-        assert net.connect("203.0.113.1").cwnd() == 15
-        hint(net, "203.0.113.0/24", "--max", "15", "--for", "1s")
-        wait_until(lambda: windows(net.host) == {"203.0.113.1": 60}, "the section's window again")
 
 
 @pytest.mark.parametrize("apply", ["routes", "program"])
@@ -172,13 +159,6 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
         assert net.connect("2001:db8::1").cwnd() == before["2001:db8::1"]
         wait_until(lambda: "enabled again" in daemon.said(), "a line in the log")
     assert rules(net.host) == []
-
-
-def test_what_is_excluded_has_no_route_by_a_state(net):
-    """The scope has become smaller since the state was saved."""
-    write_state("/run/state", {"203.0.113.1": 30, "203.0.113.2": 40})
-    with Daemon(net.host, "--state", "/run/state", "--exclude", "203.0.113.1"):
-        wait_until(lambda: windows(net.host) == {"203.0.113.2": 40}, "the other one alone")
 
 
 def test_the_history_goes_on_over_a_restart_and_no_link_is_followed(net, tmp_path):

@@ -2,11 +2,8 @@
 """riptided --metrics: Prometheus text in a file, judged by the reference parser, the kernel and the
 log."""
 
-import json
 import os
 import re
-import shutil
-import subprocess
 
 import pytest
 from netns import (AS_NOBODY, BY_ROUTES, REPOSITORY, RIPTIDE, RIPTIDED, Daemon, routes, wait_until,
@@ -102,26 +99,6 @@ def test_connections_that_open_with_a_window_count_by_each_backend(net, daemon, 
             net.short("203.0.113.1", 5000)
             return figures_of(net.host.run(RIPTIDE, "metrics").stdout)["riptide_connections_total{opened=with_window}"] > 0
         wait_until(has_opened, "one that counts")
-
-
-@pytest.mark.parametrize("rules, program, n_off", [
-    ((1, 1), 0, 0), ((0, 1), 0, 1), ((0, 0), 1, 0), ((0, 0), 0, 2), ((0, 1), 1, 0)], ids=str)
-def test_the_alert_that_it_is_off_goes_by_routes_or_the_program(tmp_path, rules, program, n_off):
-    """It fires for each family that neither a rule nor the program serves."""
-    if not shutil.which("promtool"):
-        pytest.skip("no promtool")
-    series = {'riptide_rules_in_place{instance="a",family="ipv4"}': rules[0],
-              'riptide_rules_in_place{instance="a",family="ipv6"}': rules[1],
-              'riptide_program_in_place{instance="a"}': program,
-              'riptide_program_in_place{instance="b"}': 1}
-    off = [{"exp_labels": {"instance": "a", "family": family}}
-           for family, is_in_place in zip(("ipv4", "ipv6"), rules) if n_off and not is_in_place]
-    assert len(off) == n_off
-    (tmp_path / "test.yaml").write_text(json.dumps({"rule_files": [str(REPOSITORY / "docs/effect.rules.yaml")], "tests": [{
-        "input_series": [{"series": name, "values": f"{value}x10"} for name, value in series.items()],
-        "alert_rule_test": [{"eval_time": "5m", "alertname": "RiptideOff", "exp_alerts": off}]}]}))
-    done = subprocess.run(["promtool", "test", "rules", tmp_path / "test.yaml"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_socket_has_metrics_without_a_file_each_in_the_manual_and_alerts_there_as_well(net):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Files of riptided have the same modes whatever the umask, and the right owner; a dry run writes none."""
+"""Files of riptided have the same modes whatever the umask, and the right owner; a dry run writes none. riptided keeps the capabilities
+that it needs, and can gain no others."""
 
 import contextlib
 import os
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from control import PATH, wait_rounds, write_state
-from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, wait_until, wait_window, windows
+from netns import AS_NOBODY, BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, routes, rules, wait_until, wait_window, windows
 
 UMASKS = (0o000, 0o022, 0o077, 0o777)
 
@@ -92,3 +93,45 @@ def test_a_dry_run_writes_no_file(net, tmp_path, once):
     _, said = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 0 and "destinations loaded: 1" in said and "203.0.113.1: would be applied" in said
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+NOBODY = 65534
+NET_ADMIN = 1 << 12
+BPF = 1 << 39
+# As a service manager starts it: a user with one capability.
+AS_SERVICE = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
+              "--bounding-set=-all,+net_admin", "--inh-caps=-all,+net_admin",
+              "--ambient-caps=-all,+net_admin", "--no-new-privs", "--")
+
+
+def credentials(pid):
+    """Credentials of a process."""
+    with open(f"/proc/{pid}/status") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    return {**{name: int(fields[name], 16) for name in ("CapEff", "CapPrm")},
+            "uid": int(fields["Uid"].split()[0]), "NoNewPrivs": int(fields["NoNewPrivs"])}
+
+
+@pytest.mark.parametrize("command, uid", [((), 0), (AS_SERVICE, NOBODY)], ids=["root", "service"])
+def test_one_capability_is_kept_and_enough_for_routes(net, place, command, uid):
+    place.chmod(0o777)
+    state = place / "state"
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host, *BY_ROUTES, "--state", state, command=(*command, RIPTIDED)) as daemon:
+        assert credentials(daemon.pid) == {"CapEff": NET_ADMIN, "CapPrm": NET_ADMIN, "uid": uid, "NoNewPrivs": 1}
+        wait_window(net.host, "203.0.113.1")
+        daemon.stop()
+    assert not rules(net.host) and not routes(net.host)
+    assert state.stat().st_size > 0 and state.stat().st_uid == uid
+
+
+def test_windows_by_the_program_keep_the_second_capability(net, cgroup):
+    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, has_rules=False) as daemon:
+        wait_until(lambda: credentials(daemon.pid)["NoNewPrivs"] == 1, "privileges dropped")
+        wait_until(lambda: credentials(daemon.pid)["CapPrm"] == NET_ADMIN | BPF, "two of them")
+
+
+def test_dry_run_keeps_nothing(net):
+    process = net.host.start(RIPTIDED, "--dry-run", "--interval", "50ms", stderr=subprocess.DEVNULL)
+    wait_until(lambda: credentials(process.pid)["NoNewPrivs"] == 1, "privileges dropped")
+    wait_until(lambda: (found := credentials(process.pid))["CapEff"] == found["CapPrm"] == 0, "no capability")

@@ -103,25 +103,6 @@ def test_no_window_is_below_the_kernels_or_the_owners_unless_it_may_be_lowered(n
         assert windows.counts() == {"given": 2, "paced": 0, "kept": 1, "held_out": 0}
 
 
-def test_a_pause_is_at_once_and_keeps_the_windows(net, cgroup):
-    with Windows(net.host, cgroup) as windows:
-        windows.set("203.0.113.1", 20)
-        windows.driver.follow("pause")
-        assert net.connect("203.0.113.1").cwnd() == 10
-        windows.set("203.0.113.1", 25)
-        windows.driver.follow("resume")
-        assert net.connect("203.0.113.1").cwnd() == 25
-
-
-@pytest.mark.parametrize("ending", ["stop", "SIGKILL"])
-def test_nothing_is_left_of_it(net, cgroup, ending):
-    with Windows(net.host, cgroup) as windows:
-        windows.set("203.0.113.1", 20)
-        assert net.connect("203.0.113.1").cwnd() == 20
-        windows.end(ending)
-        assert net.connect("203.0.113.1").cwnd() == 10
-
-
 def test_connections_of_other_namespaces_and_cgroups_are_left_alone(net, cgroup):
     with Windows(net.host, cgroup) as windows:
         windows.set("0.0.0.0/0", 20)
@@ -327,22 +308,6 @@ def test_an_applications_own_bound_of_the_receive_window_stays(net, cgroup):
         assert client.getsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP) == 20_000
         with server.accept()[0] as far:
             wait_until(lambda: tcp_info(far).snd_wnd_bytes <= 20_000, "its window")
-
-
-@PACES
-def test_no_pacing_on_short_paths_with_a_queue(path, cgroup, percent, least, most):
-    connect, near, _ = path
-    with Windows(near, cgroup) as windows:
-        for rtt_us, is_paced in ((1000, False), (100_000, True), (0, True)):
-            before = windows.counts()
-            windows.set("10.9.2.1", 100, pacing_percent=percent, rtt_us=rtt_us)
-            connection = connect(congestion="cubic")
-            assert connection.cwnd() == 100
-            after = windows.counts()
-            assert (after["given"] - before["given"], after["paced"] - before["paced"]) == (1, is_paced)
-            if is_paced:
-                assert least < first_pace(connection) < most
-            connection.close()
 
 
 OF = cgroups.CountingProgram

@@ -3,10 +3,13 @@
 initial windows. A twin without Riptide shows the right answer (twins.py); test_invariant.py draws
 random events."""
 
+import statistics
+import time
+
 import pytest
-from netns import DEADLINE_S, metric, routes, wait_until, windows
+from netns import DEADLINE_S, wait_until, windows
 from routing_ask import FIRST, PEER, SECOND, ask, families, is_ours, wait_ours
-from rtnetlink import routes_of_table
+from rtnetlink import Ways, routes_of_table
 from programs import Driver
 from twins import Twins, prefix_key
 
@@ -249,20 +252,6 @@ def test_rules_by_marks_or_for_udp_leave_every_window(net, driver, family):
     assert is_ours(net.host, PEER[family])
 
 
-@families
-def test_route_has_the_metrics_that_are_asked_for(net, driver, family):
-    """A bound lowers what is there; rto_min is in ms; a base's larger window stays."""
-    for line, cwnd, rto_min_ms in (("50 cwnd_max=20", 20, None), ("15 cwnd_max=20", 15, None), ("50 cwnd_max=49", 49, None),
-                                   ("60 rto_min_us=1001", 60, 2), ("60 rto_min_us=60000000", 60, 60_000), ("60", 60, None)):
-        driver.follow(f"set {PEER[family]} {line}")
-        ours = routes(net.host)[PEER[family]]
-        assert (metric(ours, "initcwnd"), metric(ours, "rto_min")) == (cwnd, rto_min_ms), line
-    net.host.ip(f"-{family}", "route", "replace", "default", "via", FIRST[family], "initcwnd", 200)
-    driver.follow(f"set {PEER[family]} 50 rto_min_us=7000")
-    ours = routes(net.host)[PEER[family]]
-    assert (metric(ours, "initcwnd"), metric(ours, "rto_min")) == (200, 7)
-
-
 def test_program_gives_no_more_than_the_bound_and_says_so(net, cgroup):
     with Driver(net.host, prefix=("env", "DRIVER_APPLY=program", f"DRIVER_CGROUP={cgroup}")) as driver:
         driver.follow(f"set {PEER[4]} 50 cwnd_max=20")
@@ -308,3 +297,25 @@ def test_window_beyond_limits_is_refused(net, driver, numbers):
     driver.send([f"set {PEER[4]} {numbers}"])
     assert driver.process.wait(DEADLINE_S) == 1
     assert windows(net.host)[PEER[4]] == 40
+
+
+@families
+def test_moved_default_gateway_is_followed_by_the_rule_first(net, driver, family, capsys):
+    """However many routes are written then: half of 10,000 destinations are affected at once."""
+    dsts = {4: [f"198.51.{n // 256}.{n % 256}" for n in range(5000)], 6: [f"2001:db8:77::{n:x}" for n in range(5000)]}
+    driver.follow(*(f"set {dst} 40" for dst in dsts[4] + dsts[6]))
+    followed_ms, back_ms = [], []
+    with Ways(net.host, dsts[family][::250]) as ways:
+        for n in range(10):
+            net.host.ip(f"-{family}", "route", "replace", "default", "via", (SECOND, FIRST)[n % 2][family])
+            began = time.perf_counter()
+            while ways.differences():
+                assert time.perf_counter() < began + DEADLINE_S
+            followed_ms.append(1000 * (time.perf_counter() - began))
+            driver.quiet()
+            back_ms.append(1000 * (time.perf_counter() - began))
+    followed, back = statistics.median(followed_ms), statistics.median(back_ms)
+    with capsys.disabled():
+        print(f"\ndefault gateway moved under 5,000 IPv{family} destinations of 10,000: no difference after {followed:.1f} ms (max "
+              f"{max(followed_ms):.1f}), windows back after {back:.0f} (max {max(back_ms):.0f})", flush=True)
+    assert followed < back / 3

@@ -9,6 +9,7 @@ import resource
 import subprocess
 
 import pytest
+from cgroups import mounted
 from control import riptide_json, status
 from netns import (BY_ROUTES, DEADLINE_S, PATIENCE, RIPTIDE, RIPTIDED, Daemon, routes, rules, wait_until, wait_window,
                    windows)
@@ -22,24 +23,15 @@ def lines_about(daemon, text):
 
 
 @contextlib.contextmanager
-def mounted(directory, options):
-    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", directory], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", directory], check=True)
-
-
-@contextlib.contextmanager
 def full_disk(directory):
     """A file system of one page, which is in use."""
-    with mounted(directory, "size=4k"):
+    with mounted(directory, "tmpfs", "size=4k"):
         (directory / "filler").write_bytes(bytes(4096))
         yield
 
 
 def read_only(directory):
-    return mounted(directory, "ro")
+    return mounted(directory, "tmpfs", "ro")
 
 
 @contextlib.contextmanager
