@@ -117,9 +117,7 @@ def path():
 def large_first_windows(host):
     """Before Linux 6.10 a first receive window is at most 65,535 bytes, however large the buffer."""
     host.sysctl("ipv4/tcp_rmem", "4096 1000000 6291456")
-    with host.socket(socket.AF_INET) as server, host.socket(socket.AF_INET) as client:
-        server.bind(("127.0.0.1", 0))
-        server.listen()
+    with host.server("127.0.0.1") as server, host.socket(socket.AF_INET) as client:
         client.connect(server.getsockname())
         with server.accept()[0] as far:
             window_bytes = tcp_info(far).snd_wnd_bytes

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from connection import Connection, checksum, cookie_of, host_address, tcp_info  # noqa: F401
-from waiting import DEADLINE_S, IS_SANITIZED, PATIENCE, WRAPPER, wait_until  # noqa: F401
+from waiting import DEADLINE_S, IS_SANITIZED, PATIENCE, WRAPPER, stopped, wait_until  # noqa: F401
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("RIPTIDE_BUILD", REPOSITORY / "build"))
@@ -139,6 +139,13 @@ class Host:
         with self.entered():
             return socket.socket(family, socket.SOCK_STREAM)
 
+    def server(self, address="", backlog=128):
+        """A listening socket, of both families at the address ::."""
+        is_both = address == "::"
+        with self.entered():
+            return socket.create_server((address, 0), family=socket.AF_INET6 if is_both else socket.AF_INET, backlog=backlog,
+                                        dualstack_ipv6=is_both)
+
 
 def _words(command):
     """The words of a command as text; our programs run in the wrapper."""
@@ -245,15 +252,14 @@ class Network:
 
 class Daemon:
     """A riptided on a host, with short ticks; `with` waits until its rules are in place and it has
-    opened and closed all files that it needs before its first round. `command` starts it, if more
-    than the program is needed. The default policy is paper, whose windows are predictable: the mean
+    opened and closed all files that it needs before its first round; the program alone has no rules. `command`
+    starts it, if more than the program is needed. The default policy is paper, whose windows are predictable: the mean
     of open connections. No connection is held out. Ticks are not stretched, however slow the
     machine."""
 
-    def __init__(self, host, *options, interval="50ms", table=TABLE, command=(RIPTIDED,),
-                 has_rules=True):
+    def __init__(self, host, *options, interval="50ms", table=TABLE, command=(RIPTIDED,), has_rules=None):
         self.host = host
-        self.has_rules = has_rules
+        self.has_rules = "program" not in options if has_rules is None else has_rules
         self.table = table
         self.log = tempfile.TemporaryFile()
         if "--policy" not in options:
@@ -316,15 +322,8 @@ class Daemon:
         self.process.send_signal(number)
         return self.process.wait(DEADLINE_S * PATIENCE)
 
-    @contextlib.contextmanager
     def stopped(self):
-        """Stops the daemon during the `with`: to it, all that happens meanwhile happens at once."""
-        self.process.send_signal(signal.SIGSTOP)
-        wait_until(lambda: os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG), "its stop")
-        try:
-            yield
-        finally:
-            self.process.send_signal(signal.SIGCONT)
+        return stopped(self.pid)
 
     def stop(self):
         status = self.signal(signal.SIGTERM)

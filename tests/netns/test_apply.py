@@ -17,7 +17,7 @@ from netns import RIPTIDE, RIPTIDED, Daemon, routes, rules, snapshot, wait_until
 def test_a_daemon_gives_what_it_has_learned(net, daemon, apply, by, n_rules, passive):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     before = snapshot(net.host)
-    with daemon(apply, has_rules=n_rules > 0):
+    with daemon(apply):
         wait_until(lambda: status()["round"] and status()["destinations"], "a round")
         assert (snapshot(net.host) == before) == (n_rules == 0)
         wait_until(lambda: net.starts("203.0.113.1", passive=passive) == cwnd, "the window")
@@ -35,7 +35,7 @@ def test_peers_begin_with_cwnd_max_on_what_this_host_opens(net, daemon, apply):
     def first_window():
         return tcp_info(net.connect("203.0.113.1").far).snd_wnd_bytes // 1460
     assert first_window() < 50
-    with daemon(apply, "--cwnd-max", 80, has_rules=apply == "both"):
+    with daemon(apply, "--cwnd-max", 80):
         wait_until(lambda: first_window() == 80, "the first receive window")
 
 
@@ -58,7 +58,7 @@ def test_a_change_of_routes_keeps_no_processor_busy(net, daemon, apply):
 @pytest.mark.parametrize("is_replaced", [False, True])
 def test_a_program_that_somebody_takes_away_is_attached_again_with_a_line(net, cgroup, daemon, is_replaced):
     net.learned("203.0.113.1", 30)
-    with daemon("program", has_rules=False) as riptided:
+    with daemon("program") as riptided:
         wait_until(lambda: net.starts("203.0.113.1") > 10, "a window")
         with cgroups.Links(riptided.pid) as program, cgroups.OtherProgram(cgroup) as other:
             if is_replaced:
@@ -126,14 +126,14 @@ def test_rules_that_a_riptided_with_routes_left_go_beside_routes_of_others(net, 
         killed.kill()
         killed.process.returncode = 0
         net.host.ip("route", "add", "198.51.100.0/24", "via", "10.0.0.1", "proto", "230")
-        with daemon("program", has_rules=False):
+        with daemon("program"):
             assert rules(net.host) == []
 
 
 def test_a_window_that_the_kernel_refuses_is_said_with_whose_it_is(net, daemon, preload, tmp_path):
     refuses = tmp_path / "no memory"
     no_memory = preload(cgroups.refusing_bpf("ENOMEM", f'a == BPF_MAP_UPDATE_ELEM && access("{refuses}", 0) == 0'))
-    with daemon("program", has_rules=False, command=("env", no_memory, RIPTIDED)) as riptided:
+    with daemon("program", command=("env", no_memory, RIPTIDED)) as riptided:
         refuses.touch()
         cwnd = net.learned("203.0.113.1", 30).cwnd()
         line = f"203.0.113.1: failed: initcwnd {cwnd}: the program's map: Cannot allocate memory\n"
@@ -164,8 +164,7 @@ def test_before_linux_5_15_there_are_routes_alone(net, any_kernels_cgroup, prelo
 @pytest.mark.parametrize("apply", ["program", "both"])
 def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
     connect, near, _ = path
-    with Daemon(near, "--apply", apply, "--cgroup", cgroup, "--policy", "careful",
-                has_rules=apply == "both") as riptided:
+    with Daemon(near, "--apply", apply, "--cgroup", cgroup, "--policy", "careful") as riptided:
         def program(name):
             connection = connect(congestion="cubic")
             connection.send(150_000)
@@ -191,8 +190,7 @@ def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
 def test_careful_cuts_what_has_lost_where_the_kernel_paces_nothing(path, cgroup, preload):
     connect, near, _ = path
     without_tai = preload(cgroups.refusing_bpf("EINVAL", "a == BPF_PROG_LOAD && ((const union bpf_attr *)b)->insn_cnt == 3"))
-    with Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful",
-                has_rules=False, command=("env", without_tai, RIPTIDED)):
+    with Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", command=("env", without_tai, RIPTIDED)):
         seen = [0]
 
         def is_cut():
@@ -235,7 +233,7 @@ def test_the_sockets_of_the_unit_are_enough(net, daemon, preload):
     """RestrictAddressFamilies= of riptided.service."""
     restricted = preload(cgroups.refusing("EAFNOSUPPORT", "family != AF_NETLINK && family != AF_UNIX",
                                           "int socket(int family, int type, int protocol)"))
-    with daemon("program", command=("env", restricted, RIPTIDED), has_rules=False):
+    with daemon("program", command=("env", restricted, RIPTIDED)):
         wait_until(lambda: status()["round"], "a round")
         assert status()["apply"]["by"] == "program"
 
@@ -266,13 +264,13 @@ def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, ba
             near.run(RIPTIDE, "resume")
             wait_until(lambda: window_behind_a_transfer() > 24, "a larger window")
     if is_suspended:
-        with Daemon(near, *options, "--holdout-percent", 0, has_rules=backend == "both"):
+        with Daemon(near, *options, "--holdout-percent", 0):
             wait_until(lambda: not status()["apply"]["suspended_s"], "windows")
             wait_until(lambda: window_behind_a_transfer() > 24, "a larger window")
 
 
 def test_round_hands_over_what_has_changed(net, cgroup):
-    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--log-level", "debug", has_rules=False) as daemon:
+    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--log-level", "debug") as daemon:
         net.learned("203.0.113.1", 20)
         wait_until(lambda: " by the program\n" in daemon.said(), "a window")
         wait_rounds(4)  # its samples, too, may change

@@ -51,7 +51,7 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
 
 def test_status_counts_the_connections_of_the_last_minute(net, daemon):
     net.learned("203.0.113.1", 30)
-    with daemon("program", has_rules=False):
+    with daemon("program"):
         wait_until(lambda: net.starts("203.0.113.1") > 10, "the window")
         minute = riptide_json(net.host, "status")["apply"]["last_minute"]
         assert minute["opened"] == minute["given"] >= 1 and minute["held_out"] == 0 and minute["cwnd_median"] >= 10
@@ -121,7 +121,7 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
 @pytest.mark.parametrize("apply", ["routes", "program"])
 def test_status_says_for_how_long_windows_were_in_force(net, daemon, apply):
     net.learned("203.0.113.1", 30)
-    with daemon(apply, has_rules=apply == "routes"):
+    with daemon(apply):
         wait_until(lambda: net.starts("203.0.113.1") > 10, "a window")
         wait_until(lambda: (found := status())["in_force_percent"] > 90 and found["uptime_s"] > 2, "a share of the time since the start")
         net.host.run(RIPTIDE, "pause")

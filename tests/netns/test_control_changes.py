@@ -49,7 +49,7 @@ def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
     net.learned("203.0.113.1", 60)
     net.learned("198.51.100.1", 60)
     options = ("--apply", apply) if apply == "routes" else ("--apply", apply, "--cgroup", cgroup, "--holdout-percent", 0)
-    with Daemon(net.host, "--log-level", "debug", *options, has_rules=apply == "routes") as daemon:
+    with Daemon(net.host, "--log-level", "debug", *options) as daemon:
         def cwnds():
             return [net.starts(dst) > 10 for dst in ("203.0.113.1", "198.51.100.1")]
 

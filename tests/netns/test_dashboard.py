@@ -105,7 +105,7 @@ def test_each_question_has_an_answer_of_a_riptided_that_helps(net, cgroup, tmp_p
     add_experiment(state, *outcomes)
     with served(net.host, tmp_path), prometheus(net.host, tmp_path), \
             Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5,
-                   "--state", state, "--metrics", tmp_path / "metrics.txt", has_rules=False):
+                   "--state", state, "--metrics", tmp_path / "metrics.txt"):
         missing = [(title, target["expr"]) for title, target in TARGETS]
 
         def is_answered():

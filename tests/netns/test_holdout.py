@@ -34,9 +34,7 @@ def test_those_held_out_start_with_one_segment_after_lost_syns(net, daemon):
     with daemon("both", "--holdout-percent", "50"), contextlib.ExitStack() as stack:
         wait_window(net.host, "203.0.113.1")
         wait_rounds(2)
-        server = stack.enter_context(net.world.socket(socket.AF_INET))
-        server.bind(("", 0))
-        server.listen(0)
+        server = stack.enter_context(net.world.server(backlog=0))
         clients = [stack.enter_context(net.host.socket(socket.AF_INET)) for _ in range(25)]
         for client in clients:
             client.setblocking(False)
@@ -55,7 +53,7 @@ def test_a_path_counts_in_both_arms_or_in_none(cgroup):
         near, far = (stack.enter_context(contextlib.closing(Host(name))) for name in ("near", "far"))
         stack.enter_context(wanbox.Wan({near.name: ["10.9.1.1"], far.name: ["10.9.2.1"]}, ["delay=1500us,jitter=2ms"]))
         stack.enter_context(Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 50,
-                                   interval="100ms", has_rules=False))
+                                   interval="100ms"))
         stack.enter_context(Load(near, far, "10.9.2.1", per_second=100))
 
         def opened(arm):
@@ -70,7 +68,7 @@ def test_a_path_counts_in_both_arms_or_in_none(cgroup):
 def test_five_percent_are_held_out_by_default(net, daemon, tmp_path, apply, percent):
     config = tmp_path / "riptided.conf"
     config.write_text("")
-    with daemon(apply, "--config", config, "--policy", "careful", has_rules=apply != "program"):
+    with daemon(apply, "--config", config, "--policy", "careful"):
         assert status()["apply"]["holdout_percent"] == percent
 
 
@@ -78,7 +76,7 @@ def test_first_contacts_do_not_count(path, cgroup):
     """They open without a window, whatever their destination has when they close."""
     connect, near, _ = path
     with Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 50,
-                interval="100ms", has_rules=False):
+                interval="100ms"):
         wait_rounds(12)
         opened = [connect(congestion="cubic") for _ in range(8)]
         for connection in opened:
@@ -101,7 +99,7 @@ def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
 
     def started():
         return Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--config", config,
-                      "--state", state, interval="100ms", has_rules=False)
+                      "--state", state, interval="100ms")
 
     def counts():
         effect = status()["apply"]["effect"]
@@ -137,4 +135,3 @@ def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
         assert sum(counts().values()) == 0
         opened().finish()
         wait_until(lambda: sum(counts().values()) == 1, "its end")
-    bulk.close()

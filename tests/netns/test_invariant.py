@@ -6,12 +6,12 @@ runs from that seed on; a failure prints its lines.
 """
 
 import os
-import signal
 import sys
 
 import pytest
 from invariant import Figures, Found, run
 from twins import Twins, probe_kinds
+from waiting import stopped
 
 SEED = int(os.environ.get("RIPTIDE_SEED", 366070156))  # the soak uses others
 PARTS = 5  # each can run in its own process
@@ -72,10 +72,9 @@ def test_difference_is_blamed_on_riptide_only_where_it_ends_with_it(is_riptides)
     try:
         twins.driver.quiet()
         where = "table 7230 protocol 230" if is_riptides else ""
-        twins.driver.process.send_signal(signal.SIGSTOP)
-        twins.with_us.shell.run(f"ip -4 route add 198.51.100.7 via 10.0.0.3 {where}")
-        found = twins.differences(*(twins.ask(side) for side in (twins.with_us, twins.without_us)))
-        twins.driver.process.send_signal(signal.SIGCONT)
+        with stopped(twins.driver.pid):
+            twins.with_us.shell.run(f"ip -4 route add 198.51.100.7 via 10.0.0.3 {where}")
+            found = twins.differences(*(twins.ask(side) for side in (twins.with_us, twins.without_us)))
         assert found
         assert twins.is_without_riptide(found) is not is_riptides
     finally:

@@ -122,11 +122,11 @@ def test_flush_leaves_a_riptided_of_another_namespace_alone(net):
         assert snapshot(net.host) == expected
 
 
-@pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush")],
-                         ids=["riptide", "riptided"])
-@pytest.mark.parametrize("table", [TABLE, 99])
-def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net, command, table):
-    """It knows ours in whatever table."""
+@pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush"), None], ids=["riptide", "riptided", "start"])
+@pytest.mark.parametrize("table", [TABLE, 7300])
+@pytest.mark.parametrize("priority", [32765, 32000])
+def test_what_a_dead_one_left_goes_and_what_is_not_ours_stays(net, command, table, priority):
+    """A killed riptided's rules and routes are known by their shape, whatever of its numbers was edited since."""
     net.host.batch("""
         rule add pref 100 to 198.51.100.0/24 lookup 100
         route add 198.51.100.0/24 via 10.0.0.2 table 100 initcwnd 40
@@ -134,38 +134,19 @@ def test_flush_counts_what_it_removes_and_spares_what_is_not_ours(net, command, 
         nexthop add id 7 via 10.0.0.2 dev eth0
     """)
     before = snapshot(net.host)
-    with learned(net, table=table) as (daemon, expected):
-        daemon.kill()
-    assert windows(net.host, table) == expected
-    done = net.host.run(*command)
-    assert f"removed: rules 2, routes 3, table {table}\n" in done.stdout + done.stderr
-    assert snapshot(net.host) == before
-    done = net.host.run(*command)
-    assert "removed: rules 0, routes 0, " in done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush"), None], ids=["riptide", "riptided", "start"])
-@pytest.mark.parametrize("edited", ["none", "table", "priority", "all"])
-def test_what_a_dead_one_left_with_other_numbers_goes(net, command, edited):
-    """A killed riptided's rules and routes are known by their shape, whatever of its numbers was edited since."""
-    before = snapshot(net.host)
-    now = {"table": TABLE, "priority": 32765}
-    left = {name: {"table": 7300, "priority": 32000}[name]
-            if edited in (name, "all") else number for name, number in now.items()}
-    for family, peer, gateway in ((4, "203.0.113.1", "10.0.0.1"), (6, "2001:db8::1", "fd00::1")):
-        net.host.ip(f"-{family}", "rule", "add", "priority", left["priority"], "iif", "lo", "ipproto", "tcp",
-                    "protocol", PROTOCOL, "lookup", left["table"],
-                    "suppress_prefixlength", 31 if family == 4 else 127)
-        net.host.ip(f"-{family}", "route", "add", peer, "via", gateway, "table", left["table"], "proto", PROTOCOL,
-                    "initcwnd", 40)
-    numbers = f", table {left['table']}"
+    for family, peer, gateway, length in ((4, "203.0.113.1", "10.0.0.1", 31), (6, "2001:db8::1", "fd00::1", 127)):
+        net.host.ip(f"-{family}", "rule", "add", "priority", priority, "iif", "lo", "ipproto", "tcp", "protocol", PROTOCOL,
+                    "lookup", table, "suppress_prefixlength", length)
+        net.host.ip(f"-{family}", "route", "add", peer, "via", gateway, "table", table, "proto", PROTOCOL, "initcwnd", 40)
+    left = f"rules 2, routes 2, table {table}\n"
     if command:
         done = net.host.run(*command)
-        assert f"removed: rules 2, routes 2{numbers}\n" in done.stdout + done.stderr
+        assert f"removed: {left}" in done.stdout + done.stderr
+        done = net.host.run(*command)
+        assert "removed: rules 0, routes 0, " in done.stdout + done.stderr
     else:
-        with Daemon(net.host) as daemon:
-            assert (f"removed what one that was killed had left: rules 2, routes 2, table {left['table']}\n"
-                    in daemon.said())
+        with Daemon(net.host, *BY_ROUTES) as daemon:
+            assert f"removed what one that was killed had left: {left}" in daemon.said()
             assert len(rules(net.host)) == 2
     assert snapshot(net.host) == before
 
@@ -272,7 +253,7 @@ def test_a_pause_and_a_hint_outlive_a_restart_and_a_crash(net, cgroup, tmp_path,
 
     def starts_with():
         return net.starts(peer)
-    with started(has_rules=apply != "program"):
+    with started():
         wait_until(lambda: starts_with() > 15, "a window")
         net.host.run(RIPTIDE, "hint", peer, "--max", "15", "--for", "1h")
         net.host.run(RIPTIDE, "pause")
@@ -289,7 +270,7 @@ def test_a_pause_and_a_hint_outlive_a_restart_and_a_crash(net, cgroup, tmp_path,
     with started(has_rules=False):
         net.host.run(RIPTIDE, "resume")
         wait_until(lambda: starts_with() == 15, "the window by the hint")
-    with started(has_rules=apply != "program") as daemon:
+    with started() as daemon:
         assert "paused" not in daemon.said()
         wait_until(lambda: starts_with() == 15, "the window by the hint")
         net.host.run(RIPTIDE, "hint", peer, "--remove")

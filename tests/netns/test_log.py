@@ -8,27 +8,10 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from control import status
+from control import many, status, write_state
 from netns import BY_ROUTES, DEADLINE_S, RIPTIDED, Daemon, wait_until
 
 STORM = 300
-
-
-@pytest.fixture
-def storm(net):
-    """Opens connections to many destinations at once."""
-    ends = []
-    with net.world.socket(socket.AF_INET) as listener:
-        listener.bind(("", 0))
-        listener.listen(8)
-        for n in range(STORM):
-            client = net.host.socket(socket.AF_INET)
-            client.connect((f"203.0.113.{n}" if n < 250 else f"198.51.100.{n - 250}",
-                            listener.getsockname()[1]))
-            ends += [client, listener.accept()[0]]
-    yield net
-    for end in ends:
-        end.close()
 
 
 def set_lines(said):
@@ -63,14 +46,15 @@ def test_others_than_the_journal_get_names_of_levels(net):
         assert any(line.startswith("riptided: warning: ") for line in lines)
 
 
-def test_routes_are_named_by_debug_and_a_dry_run_alone(storm):
+def test_routes_are_named_by_debug_and_a_dry_run_alone(net):
+    write_state("/run/state", many(STORM))
+    options = (*BY_ROUTES, "--state", "/run/state")
     for level, n_lines in (("info", 0), ("debug", STORM)):
-        with Daemon(storm.host, *BY_ROUTES, "--cwnd-min", 12, "--log-level", level) as daemon:
+        with Daemon(net.host, *options, "--log-level", level) as daemon:
             wait_until(lambda: status()["routes"] == STORM, "all routes")
             daemon.stop()
             assert len(set_lines(daemon.said())) == n_lines
-    said = storm.host.run(RIPTIDED, *BY_ROUTES, "--dry-run", "--once", "--policy", "paper", "--cwnd-min", 12).stderr
-    assert len(set_lines(said)) == STORM
+    assert len(set_lines(net.host.run(RIPTIDED, *options, "--dry-run", "--once", "--policy", "paper").stderr)) == STORM
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def test_file_is_never_seen_in_part_and_the_socket_says_the_same(net, tmp_path):
 @pytest.mark.parametrize("apply", ["routes", "both", "program"])
 def test_connections_that_open_with_a_window_count_by_each_backend(net, daemon, apply):
     net.learned("203.0.113.1", 30)
-    with daemon(apply, "--policy", "careful", has_rules=apply != "program"):
+    with daemon(apply, "--policy", "careful"):
         def has_opened():
             net.short("203.0.113.1", 5000)
             return figures_of(net.host.run(RIPTIDE, "metrics").stdout)["riptide_connections_total{opened=with_window}"] > 0

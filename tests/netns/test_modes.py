@@ -126,7 +126,7 @@ def test_one_capability_is_kept_and_enough_for_routes(net, place, command, uid):
 
 
 def test_windows_by_the_program_keep_the_second_capability(net, cgroup):
-    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, has_rules=False) as daemon:
+    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup) as daemon:
         wait_until(lambda: credentials(daemon.pid)["NoNewPrivs"] == 1, "privileges dropped")
         wait_until(lambda: credentials(daemon.pid)["CapPrm"] == NET_ADMIN | BPF, "two of them")
 

@@ -136,7 +136,7 @@ def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
     assert done.returncode == 1
     assert f"process {first.pid} already manages this network namespace; stop it first" in done.stderr
     assert first.end() == 0
-    with Daemon(net.host, "--apply", by, *options, has_rules=by == "routes") as riptided:
+    with Daemon(net.host, "--apply", by, *options) as riptided:
         second = Containers(host, *options, path)
         assert second.first == f"{path}: process {riptided.pid} already manages this network namespace; stop it first"
         assert second.process.wait(DEADLINE_S) == 1
@@ -153,7 +153,7 @@ def in_a_namespace(host, first, *words):
 def test_the_program_finds_cgroups_that_ip_netns_exec_hides(net, cgroup, cgroup_root, is_root, first):
     below = () if is_root else ("--cgroup", f"/sys/fs/cgroup/{cgroup.relative_to(cgroup_root)}")
     net.learned("203.0.113.1", 30)
-    with Daemon(net.host, "--apply", "program", *below, command=in_a_namespace(net.host, first), has_rules=False) as daemon:
+    with Daemon(net.host, "--apply", "program", *below, command=in_a_namespace(net.host, first)) as daemon:
         wait_rounds(2)
         assert net.connect("203.0.113.1").cwnd() >= 30
         assert "cgroup2" not in Path(f"/proc/{daemon.pid}/mountinfo").read_text() or first == "true"

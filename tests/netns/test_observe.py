@@ -27,8 +27,7 @@ def test_mean_of_established_connections_equals_what_ss_says(net):
         windows[peer].append(cwnd)
     assert sorted(len(group) for group in windows.values()) == [3, 6, 6]
 
-    with net.host.socket(socket.AF_INET) as listener:
-        listener.listen()
+    with net.host.server():
         seen = observe(net.host)
         assert observe(net.host, prefix=AS_NOBODY) == seen
     assert seen.keys() == windows.keys()

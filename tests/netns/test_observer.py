@@ -4,7 +4,6 @@
 import ipaddress
 import random
 import re
-import signal
 import socket
 import subprocess
 import time
@@ -12,6 +11,7 @@ import time
 import pytest
 from netns import AS_NOBODY, DEADLINE_S, MOUNTED, WITHOUT_NET_ADMIN, Daemon, cookie_of, wait_until, wait_window
 from programs import Program
+from waiting import stopped
 
 CHURN = MOUNTED / "lab" / "bench" / "connections"
 
@@ -150,9 +150,7 @@ def test_what_never_sent_is_out_of_scope_or_an_own_address_is_left_out_of_events
     assert observer.wait_closed(2)["left_out"] == 2
     net.short("203.0.113.9")
     assert observer.wait_closed(3)["left_out"] == 3
-    with net.host.socket(socket.AF_INET) as listener, net.host.socket(socket.AF_INET) as client:
-        listener.bind(("10.0.0.10", 0))
-        listener.listen()
+    with net.host.server("10.0.0.10") as listener, net.host.socket(socket.AF_INET) as client:
         client.connect(listener.getsockname())
         accepted, _ = listener.accept()
         client.sendall(b"x")
@@ -171,11 +169,10 @@ def dropped(host):
 def overrun(net, observer):
     """An interval in which more connections close than fit into its small queue."""
     before = dropped(net.host)
-    observer.process.send_signal(signal.SIGSTOP)
-    for _ in range(20):
-        net.short("203.0.113.1", n_bytes=2000)
-    wait_until(lambda: dropped(net.host) > before, "an overrun")
-    observer.process.send_signal(signal.SIGCONT)
+    with stopped(observer.pid):
+        for _ in range(20):
+            net.short("203.0.113.1", n_bytes=2000)
+        wait_until(lambda: dropped(net.host) > before, "an overrun")
     observer.stats()  # reads the overrun, in this interval
     observer.dump()
     return observer.stats()

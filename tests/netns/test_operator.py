@@ -24,9 +24,7 @@ def sink(net):
                 while connection.recv(1 << 16):
                     pass
 
-    with net.world.socket(socket.AF_INET) as server:
-        server.bind((PEER, 0))
-        server.listen(16)
+    with net.world.server(PEER) as server:
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield server.getsockname()[1]

@@ -5,9 +5,8 @@ The queue is shrunk to the kernel's minimum by the driver, from outside the libr
 is stopped while the storm fills the one that it has.
 """
 
-import signal
+import contextlib
 import struct
-import subprocess
 import time
 
 import pytest
@@ -16,6 +15,7 @@ from netns import rules
 from routing_base import OUR_TABLE
 from rtnetlink import Rtnetlink, attributes, u32
 from programs import Driver
+from waiting import stopped
 
 CHANGES = 50000
 RTM_NEWRULE, RTM_DELRULE = 32, 33
@@ -54,37 +54,26 @@ def storm(host):
         lines.append(f"route replace 198.{18 + n % 2}.{n % 8}.{n // 8 % 256} via 10.0.{link}.1")
         lines.append(f"route replace 2001:db8:0:{n % 2}::{n // 2 % 512:x} "
                      f"via fd00:0:0:{link}::1 dev eth{link}")
-    with host.entered():
-        return subprocess.Popen(["ip", "-batch", "-"], stdin=subprocess.PIPE), \
-            "\n".join(lines).encode()
-
-
-def blow(host):
-    process, lines = storm(host)
-    process.communicate(lines)
-    assert process.returncode == 0
+    host.batch("\n".join(lines))
 
 
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["smallest-queue", "stopped"])
 def test_overrun_removes_the_rules_and_makes_all_right(is_stopped, capsys):
     case = Run(7, n_hosts=90)
-    twins = case.twins
+    twins, host = case.twins, case.twins.with_us.host
     twins.happen("sysctl ipv6/conf/all/forwarding 1")  # or IPv6 is left alone, as it has several gateways
     try:
         if not is_stopped:
             twins.driver.kill()
-            twins.driver = Driver(twins.with_us.host, 1).wait_ready()
+            twins.driver = Driver(host, 1).wait_ready()
         case.start([])
         before = twins.driver.stats
-        watch = RuleWatch(twins.with_us.host)
-        blow(twins.without_us.host)
-        if is_stopped:
-            twins.driver.process.send_signal(signal.SIGSTOP)
-        blow(twins.with_us.host)
-        over = time.perf_counter()
-        if is_stopped:
-            assert watch.read() == {2: "", 10: ""}
-            twins.driver.process.send_signal(signal.SIGCONT)
+        watch = RuleWatch(host)
+        storm(twins.without_us.host)
+        with stopped(twins.driver.pid) if is_stopped else contextlib.nullcontext():
+            storm(host)
+            over = time.perf_counter()
+            assert not is_stopped or watch.read() == {2: "", 10: ""}
         after = twins.driver.quiet()
         lasted_ms = (time.perf_counter() - over) * 1000
         happened = watch.read()

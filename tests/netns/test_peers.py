@@ -31,9 +31,7 @@ def test_a_forged_source_teaches_nothing(net):
     """Its handshake is never complete, so there is no connection to learn from."""
     forged = "192.0.2.66"
     cwnd = net.learned(PEER, 20).cwnd()
-    with net.host.socket(socket.AF_INET) as listener:
-        listener.bind(("", 0))
-        listener.listen()
+    with net.host.server() as listener:
         forge_syn(net.world, forged, "10.0.0.10", listener.getsockname()[1])
         wait_until(lambda: forged in net.host.run("ss", "-tnH", "state", "syn-recv").stdout,
                    "a connection half open")

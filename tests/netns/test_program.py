@@ -180,11 +180,9 @@ def test_a_window_whose_syn_was_sent_again_is_paced_as_others_are(path, cgroup, 
     """The listener has no room for the first SYN."""
     connect, near, far = path
     near.sysctl("ipv4/tcp_timestamps", timestamps)
-    with Windows(near, cgroup) as windows, far.socket(socket.AF_INET) as server, \
+    with Windows(near, cgroup) as windows, far.server(backlog=0) as server, \
             near.socket(socket.AF_INET) as first, near.socket(socket.AF_INET) as client:
         windows.set("10.9.2.1", 100, pacing_percent=percent, rtt_us=100_000)
-        server.bind(("", 0))
-        server.listen(0)
         first.connect(("10.9.2.1", server.getsockname()[1]))
         client.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, b"cubic")
         client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 800_000)
@@ -206,12 +204,10 @@ def test_a_server_without_a_round_trip_time_paces_by_the_paths(path, cgroup, ope
     connect, near, far = path
     near.sysctl("ipv4/tcp_fastopen", 0x602)  # as a server, without a cookie, of any listener
     far.sysctl("ipv4/tcp_fastopen", 0x5)  # as a client, without a cookie
-    with Windows(near, cgroup) as windows, near.socket(socket.AF_INET) as server, far.socket(socket.AF_INET) as client:
+    with Windows(near, cgroup) as windows, near.server() as server, far.socket(socket.AF_INET) as client:
         windows.set("10.9.2.1", 100, pacing_percent=percent, rtt_us=100_000)
         server.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, b"cubic")
         server.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 800_000)
-        server.bind(("", 0))
-        server.listen()
         client.bind(("10.9.2.1", 0))
         address = ("10.9.1.1", server.getsockname()[1])
         if opening == "fast open":
@@ -239,7 +235,6 @@ def test_two_programs_of_one_cgroup_pace_each_its_own_namespace(path, cgroup, is
             windows.set("10.9.0.0/16", 100, pacing_percent=100)
         connection = connect("10.9.2.1", congestion="cubic")
         assert 0.9 < first_pace(connection, 200_000) < 1.05
-        connection.close()
 
 
 @pytest.mark.parametrize("ending", ["stop", "SIGKILL"])
@@ -257,18 +252,13 @@ def test_an_end_before_data_or_in_the_first_flight_leaves_no_limit(path, cgroup,
         for each in busy:
             finish(each)
             assert first_pace(each) > 1.15
-        for each in idle + busy:
-            each.close()
 
 
 @pytest.mark.parametrize("is_open", [False, True], ids=["before", "once open"])
 def test_an_applications_own_limit_stays(path, cgroup, is_open):
     _, near, far = path
-    with Windows(near, cgroup) as windows, near.socket(socket.AF_INET) as client, \
-            far.socket(socket.AF_INET) as server:
+    with Windows(near, cgroup) as windows, near.socket(socket.AF_INET) as client, far.server() as server:
         windows.set("10.9.2.1", 40, pacing_percent=100)
-        server.bind(("", 0))
-        server.listen()
         if not is_open:
             client.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, 1_000_000)
         client.connect(("10.9.2.1", server.getsockname()[1]))
@@ -291,18 +281,15 @@ def test_the_first_receive_window_is_opened_for_what_this_host_opens(net, cgroup
             opened = tcp_info(connection.far).snd_wnd_bytes
             # Rounded to whole segments.
             assert (opened > 205 * 1460) == (not passive), opened
-        with net.host.socket(socket.AF_INET) as client, net.world.socket(socket.AF_INET) as server:
-            server.listen()
+        with net.host.socket(socket.AF_INET) as client, net.world.server() as server:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1000)
             client.connect(("203.0.113.1", server.getsockname()[1]))
             assert client.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT) == 1000
 
 
 def test_an_applications_own_bound_of_the_receive_window_stays(net, cgroup):
-    with Windows(net.host, cgroup) as windows, net.host.socket(socket.AF_INET) as client, \
-            net.world.socket(socket.AF_INET) as server:
+    with Windows(net.host, cgroup) as windows, net.host.socket(socket.AF_INET) as client, net.world.server() as server:
         windows.set("203.0.113.1", 20, cwnd_max=206)
-        server.listen()
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, 20_000)
         client.connect(("203.0.113.1", server.getsockname()[1]))
         assert client.getsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP) == 20_000
@@ -346,7 +333,6 @@ def test_other_programs_keep_their_callbacks(path, cgroup, state, is_first, aske
             assert other.count() >= before + 5
         assert pacing_limit(connection.near) == NO_LIMIT
         assert windows.counts()["paced"] == (state == "paced")
-        connection.close()
 
 
 def test_where_another_takes_all_callbacks_half_a_round_trip_is_left(path, cgroup):
@@ -357,7 +343,6 @@ def test_where_another_takes_all_callbacks_half_a_round_trip_is_left(path, cgrou
         assert connection.cwnd() == 100
         assert (first_pace(connection) > 1.15, pacing_limit(connection.near)) == (True, NO_LIMIT)
         assert windows.counts()["paced"] == 1
-        connection.close()
 
 
 def greet(connection, n_bytes):
@@ -375,7 +360,6 @@ def test_a_flight_behind_a_greeting_is_paced_as_the_first(path, cgroup, congesti
         greet(connection, 3000)
         greet(connection, 700)
         assert 0.9 < first_pace(connection) < 1.05
-        connection.close()
 
 
 @pytest.mark.parametrize("saved", [1, 2])
@@ -389,7 +373,6 @@ def test_a_listeners_own_option_is_no_note_of_ours(path, cgroup, saved):
         connection = connect(congestion="cubic", passive=True, save_syn=saved)
         near.ip("route", "del", "10.9.2.1")
         assert windows.counts()["kept"] == 1 and first_pace(connection) > 1.15
-        connection.close()
 
 
 def test_headers_are_asked_about_for_the_first_ten_segments_alone(path, cgroup):
@@ -407,7 +390,6 @@ def test_headers_are_asked_about_for_the_first_ten_segments_alone(path, cgroup):
         assert before > waiting
         connection.send(100_000)
         assert other.count() == before
-        connection.close()
 
 
 def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgroup):
@@ -486,4 +468,3 @@ def test_what_is_held_out_is_not_paced_and_has_no_receive_window(path, cgroup):
                         first_pace(each) < 1.05)
             assert is_given == (arm == "window",) * 3
             seen.add(arm)
-            each.close()

@@ -94,7 +94,7 @@ def test_rule_that_comes_before_ours_is_named(net):
 
 def test_prefix_is_about_the_one_destination_that_it_belongs_to(net, cgroup):
     net.learned("198.51.100.1", 30)
-    with Daemon(net.host, "--prefix-len4", "22", "--apply", "program", "--cgroup", cgroup, has_rules=False):
+    with Daemon(net.host, "--prefix-len4", "22", "--apply", "program", "--cgroup", cgroup):
         wait_until(lambda: riptide_json(net.host, "show", "198.51.100.0/22")["program"], "a window")
         assert "  part of      198.51.100.0/22\n" in derived(net.host, "198.51.100.0/24")
         assert table(net.host, "198.51.96.0/21")[0][0][0] == "198.51.100.0/22"

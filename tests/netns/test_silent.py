@@ -2,7 +2,6 @@
 """Routing changes without a notification by the kernel: followed within a minute, or without
 effect."""
 
-import signal
 import socket
 import struct
 import time
@@ -14,6 +13,7 @@ from routing_base import OUR_TABLE, default_line, mac
 from rtnetlink import Ways
 from programs import Driver
 from twins import Side
+from waiting import stopped
 
 DSTS = [f"2001:db8::{n:x}" for n in range(1, 200)]
 ALL_NODES = "ff02::1"
@@ -171,11 +171,10 @@ def test_route_in_its_last_moment_is_not_taken_for_one_that_stays(asked):
     with Driver(asked.host) as driver:
         for n in range(MAX_TURNS):
             lifetime_s = 1 + n % 2
-            driver.process.send_signal(signal.SIGSTOP)  # it never sees the whole lifetime
-            asked.run(f"ip -6 route replace 2001:db8::/32 via fd00::2 dev eth0 expires {lifetime_s}",
-                      f"ip -6 route replace 2001:db8::/24 via fd00::{1 + n % 3} dev eth0")
-            wait_until(lambda: asked.base()[1] < 100 * lifetime_s, "the first hundredth to pass")
-            driver.process.send_signal(signal.SIGCONT)
+            with stopped(driver.pid):  # it never sees the whole lifetime
+                asked.run(f"ip -6 route replace 2001:db8::/32 via fd00::2 dev eth0 expires {lifetime_s}",
+                          f"ip -6 route replace 2001:db8::/24 via fd00::{1 + n % 3} dev eth0")
+                wait_until(lambda: asked.base()[1] < 100 * lifetime_s, "the first hundredth to pass")
             driver.follow(f"set {DSTS[0]} 40")
             while asked.base() > (32, 0):
                 time.sleep(max(0, asked.base()[1] / 100 - 0.02))

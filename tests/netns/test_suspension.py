@@ -145,7 +145,7 @@ def test_without_arms_windows_are_given_and_outcomes_are_left_for_another_time(n
     tail = state.read_text().partition("outcome=")[2]
     below = ("--cgroup", cgroup) if not {"--cgroup", "routes"} & set(words) else ()
     with Daemon(net.host, *below, "--policy", "careful", "--holdout-percent", 5,
-                *words, "--state", state, has_rules="program" not in words) as daemon:
+                *words, "--state", state) as daemon:
         assert "outcomes of connections: 0: the file's are kept unused, as no connection is held out now\n" in daemon.said()
         wait_until(lambda: net.starts("203.0.113.1") > 10, "a window")
         assert not status()["apply"]["suspended_s"]
@@ -162,8 +162,7 @@ def test_a_clock_that_is_behind_loses_neither_outcomes_nor_the_wait(net, cgroup,
     ahead_ns = time.time_ns() + 60 * 10**9
     state.write_text(f"riptide state 2 saved_ns={ahead_ns}\n203.0.113.1 cwnd=40 samples=1 age_ns=1\n")
     add_experiment(state, *OUTCOMES, suspended=3, until_ns=ahead_ns + 3600 * 10**9, wait_ns=2400 * 10**9, shown_ns=5)
-    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state,
-                has_rules=False) as daemon:
+    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state) as daemon:
         assert re.search(" ahead of this clock; no destinations loaded; outcomes of connections: 2000; kept as .old\n", daemon.said())
         apply = status()["apply"]
         assert apply["effect"]["connections"] == 1900

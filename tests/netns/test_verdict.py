@@ -44,7 +44,7 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
     connect, near, _ = path
     options = ("--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", "50")
     one_line(near.run(RIPTIDE, "verdict", check=False), 3)
-    with Daemon(near, *options, has_rules=False), ThreadPoolExecutor(3) as threads:
+    with Daemon(near, *options), ThreadPoolExecutor(3) as threads:
         before = riptide_json(near, "verdict")
         assert (before["verdict"], before["connections"], before["held_out"]) == ("unknown", 0, 0)
         assert near.run(RIPTIDE, "verdict").stdout.startswith("Not known.\n  why          waits for 20 of each: 0 with a window ")
@@ -80,15 +80,13 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         after = riptide_json(near, "verdict")
         n_small = [int(re.search(r"(\d+) fit into ten segments", answer.pop("left_out"))[1]) for answer in (found, after)]
         assert after == found and n_small[1] >= n_small[0] + 15  # small ones do not count
-        bulk.close()
 
 
 @pytest.mark.parametrize("apply", ["program", "routes"])
 def test_it_says_why_nothing_is_compared(net, cgroup, apply):
     reason = "no connection is held out, which needs windows by the program (--apply), and --holdout-percent"
     below = ("--cgroup", cgroup) if apply != "routes" else ()
-    with Daemon(net.host, "--apply", apply, *below, "--holdout-percent", 0,
-                has_rules=apply == "routes"):
+    with Daemon(net.host, "--apply", apply, *below):
         assert " ".join(net.host.run(RIPTIDE, "verdict").stdout.split()).startswith(f"Not known. why {reason}")
         document = riptide_json(net.host, "verdict")
         assert (document["time"], document["verdict"]) == (None, "unknown")

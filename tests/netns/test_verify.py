@@ -17,10 +17,7 @@ STATUS = {"applied": 0, "other": 4}
 @contextlib.contextmanager
 def listening(net):
     """A port on which all addresses of the world listen."""
-    with net.world.socket(socket.AF_INET6) as server:
-        server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        server.bind(("::", 0))
-        server.listen()
+    with net.world.server("::") as server:
         yield server.getsockname()[1]
 
 
@@ -56,9 +53,7 @@ def test_window_is_applied(net, port, address, control):
 
 
 def test_while_paused_one_connection_is_opened(net):
-    with Daemon.learned(net, {V4: 25}, *BY_ROUTES), net.world.socket(socket.AF_INET) as server:
-        server.bind(("0.0.0.0", 0))
-        server.listen()
+    with Daemon.learned(net, {V4: 25}, *BY_ROUTES), net.world.server() as server:
         server.setblocking(False)
         net.host.run(RIPTIDE, "pause")
         word, cwnd, rest = verify(net, V4, server.getsockname()[1])
@@ -92,7 +87,7 @@ def test_rule_for_the_user_of_the_connection_is_named(net, port):
 
 def test_window_of_the_program_is_applied_though_others_are_held_out(net, cgroup, port, daemon):
     cwnd = net.learned(V4, 30).cwnd()
-    with daemon("program", "--holdout-percent", "50", "--interval", "1h", has_rules=False):
+    with daemon("program", "--holdout-percent", "50", "--interval", "1h"):
         wait_until(lambda: status()["destinations"], "a destination")
         for _ in range(5):
             assert verify(net, V4, port)[:2] == ("applied", cwnd)
@@ -119,10 +114,8 @@ def test_connection_that_fails_names_the_reason(net):
 
 def test_accepted_connections_show_with_which_window_they_began(net):
     """Of a host that only accepts; the window of those that it opened is not shown."""
-    with Daemon.learned(net, {V4: 25}, *BY_ROUTES), net.host.socket(socket.AF_INET) as server:
+    with Daemon.learned(net, {V4: 25}, *BY_ROUTES), net.host.server("10.0.0.10") as server:
         cwnd = windows(net.host)[V4]
-        server.bind(("10.0.0.10", 0))
-        server.listen()
         port = server.getsockname()[1]
         with net.world.socket(socket.AF_INET) as client:
             client.bind((V4, 0))

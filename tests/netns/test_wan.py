@@ -3,7 +3,6 @@
 
 Runs as root inside a sandbox with a network namespace and a /run/netns of its own.
 """
-import contextlib
 import json
 import os
 import signal
@@ -15,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from waiting import DEADLINE_S, PATIENCE, wait_until
+from waiting import DEADLINE_S, PATIENCE, stopped, wait_until
 
 LAB_WAN = str(Path(__file__).resolve().parents[2] / "lab" / "wan")
 sys.path.insert(0, LAB_WAN)
@@ -82,14 +81,9 @@ def send_numbers(sock, address, count, packet_bytes=100):
         sock.sendto(number.to_bytes(4, "big") + padding, (address, UDP_PORT))
 
 
-@contextlib.contextmanager
 def at_once(running):
     """Packets sent within this `with` reach the WAN in one burst."""
-    pid = running.process.pid
-    os.kill(pid, signal.SIGSTOP)
-    wait_until(lambda: os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG), "its stop")
-    yield
-    os.kill(pid, signal.SIGCONT)
+    return stopped(running.process.pid)
 
 
 def devices(netns):

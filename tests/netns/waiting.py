@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Waits for conditions, with a deadline; and percentiles of durations."""
+"""Waits for conditions, with a deadline; a process that is stopped; and percentiles of durations."""
 
+import contextlib
 import os
+import signal
 import time
 
 # The command that runs programs: valgrind, in its own lane.
@@ -22,6 +24,17 @@ def wait_until(condition, what, deadline_s=DEADLINE_S):
         if time.monotonic() > end:
             raise AssertionError(f"not within {deadline_s} s: {what}; last seen: {value!r}")
         time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    """Stops a child of this process during the `with`: to it, all that happens meanwhile happens at once."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG), "its stop")
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def percentile(values, share):
