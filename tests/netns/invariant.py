@@ -2,11 +2,13 @@
 """The invariant as a property: random routing, random events, and a comparison of the twins. A run is
 determined by its seed."""
 
+import collections
 import os
 import random
 import time
 from socket import AF_INET, AF_INET6
 
+import pytest
 from routing_base import addresses_of, destinations
 from routing_events import Routing
 from rtnetlink import Batch
@@ -22,26 +24,18 @@ class Figures:
     """Figures over many runs."""
 
     def __init__(self):
-        self.n_events = self.n_runs = self.n_asked = self.n_ours = 0
-        self.n_late = self.n_silent = self.n_undecided = self.n_parted = 0
-        self.n_seen = 0  # differences in the first comparison after an event
+        self.counts = collections.Counter()  # seen: differences in the first comparison after an event
         self.lasted_us = []
         self.longest = (0, None, "")  # us, seed, lines before it
 
-    def add(self, twins):
-        self.n_asked += twins.n_asked
-        self.n_ours += twins.n_ours
-        self.n_late += twins.n_late
-        self.n_silent += twins.n_silent
-        self.n_undecided += twins.n_undecided
-
     def __str__(self):
         median, p99, most = (percentile(self.lasted_us, share) / 1000 for share in (0.5, 0.99, 1))
-        return (f"{self.n_events} events in {self.n_runs} runs; {self.n_ours / max(self.n_asked, 1):.0%} of destinations "
+        n = self.counts
+        return (f"{n['events']} events in {n['runs']} runs; {n['ours'] / max(n['asked'], 1):.0%} of destinations "
                 f"took a route of ours; after the {len(self.lasted_us)} events that changed an answer "
-                f"({self.n_seen} of them were seen) a difference lasted ms: median {median:.2f}, p99 {p99:.2f}, "
-                f"max {most:.2f} (seed {self.longest[1]}: {self.longest[2]}); "
-                f"settled late {self.n_late}, by a silent change {self.n_silent}, took turns {self.n_undecided}, twins parted {self.n_parted}")
+                f"({n['seen']} of them were seen) a difference lasted ms: median {median:.2f}, p99 {p99:.2f}, "
+                f"max {most:.2f} (seed {self.longest[1]}: {self.longest[2]}); settled late {n['late']}, by a silent change "
+                f"{n['silent']}, took turns {n['undecided']}, twins parted {n['parted']}")
 
 
 class Run:
@@ -77,7 +71,7 @@ class Run:
             for line in lines:
                 self.twins.happen(line)
             self.base, self.mtus = twins.judge(), twins.mtus()
-            figures.n_events += 1
+            figures.counts["events"] += 1
             return
         is_about_links = any(" link " in line or " addr " in line for line in lines)
         said = [twins.tell_twin(line) for line in lines]
@@ -101,7 +95,7 @@ class Run:
         if sample:
             self._watch(sample, batch, figures, lines)
         twins.judge(base)
-        figures.n_events += 1
+        figures.counts["events"] += 1
 
     def _watch(self, sample, batch, figures, lines):
         """How long the answers for some of the changed destinations stay wrong."""
@@ -118,18 +112,14 @@ class Run:
                 if figures.lasted_us[-1] > figures.longest[0]:
                     figures.longest = figures.lasted_us[-1], self.seed, "; ".join(lines)
                 return
-            figures.n_seen += is_first
+            figures.counts["seen"] += is_first
             is_first = False
 
 
-class Found(Exception):
-    """A violation, and the lines before it."""
-
-
 def run(seed, n_events, kinds, figures, n_hosts=N_HOSTS):
-    """One run; raises Found."""
+    """One run; a violation fails the test, with the lines before it."""
     case = Run(seed, n_hosts)
-    figures.n_runs += 1
+    figures.counts["runs"] += 1
     lines = []
     try:
         routing = Routing(case.rng, case.dsts, kinds)
@@ -141,10 +131,10 @@ def run(seed, n_events, kinds, figures, n_hosts=N_HOSTS):
             lines += event
             case.event(event, figures)
     except Parted as parted:
-        figures.n_parted += 1
+        figures.counts["parted"] += 1
         print(f"seed {seed}: without Riptide as well, {parted}", flush=True)
     except Violation as violation:
-        raise Found("\n".join([f"seed {seed}", *lines, str(violation)])) from None
+        pytest.fail("\n".join([f"seed {seed}", *lines, str(violation)]), pytrace=False)
     finally:
-        figures.add(case.twins)
+        figures.counts.update(case.twins.counts)
         case.close()

@@ -3,6 +3,7 @@
 Links, numbers and addresses are equal, and every event happens to both, so every difference between
 their kernels' answers is caused by Riptide."""
 
+import collections
 import contextlib
 import os
 import re
@@ -185,7 +186,7 @@ class Twins:
         self.questions = questions(addresses)
         self.batch = Batch([question.body for question in self.questions])
         self.without_us = self.with_us = self.driver = None
-        self.n_ours = self.n_asked = self.n_late = self.n_undecided = self.n_silent = 0
+        self.counts = collections.Counter()  # see invariant.py
         self.silent_until = 0  # until then the kernel may change something without a notification
         self.is_silence_over = True  # and a minute has passed since
         try:
@@ -291,7 +292,7 @@ class Twins:
             if not self.is_silence_over:
                 self.is_silence_over = time.monotonic() >= self.silent_until
                 base = None
-                self.n_silent += 1
+                self.counts["silent"] += 1
                 self.driver.send(["later"])
                 continue
             if time.monotonic() > end:
@@ -299,7 +300,7 @@ class Twins:
                 raise (Parted if self.is_without_riptide(found) else Violation)(description)
             base = None
             time.sleep(min(0.01 * 2 ** tries, 0.5))
-        self.n_late += tries > 0
+        self.counts["late"] += tries > 0
         if self.has_routes:
             self._judge_table(ours, base)
         self.driver.send(["later"])
@@ -323,7 +324,7 @@ class Twins:
         is_it = (len({route.likeness for route in base}) > 1
                  and all(any(a.is_like(b, mtus) for b in base) for a in ours)
                  and all(any(a.is_like(b, mtus) for a in ours) for b in base))
-        self.n_undecided += is_it
+        self.counts["undecided"] += is_it
         return is_it
 
     def _judge_table(self, ours, base):
@@ -336,11 +337,11 @@ class Twins:
         for n, question in enumerate(self.questions):
             if question.kind != "plain" or not question.is_fib_match:
                 continue
-            self.n_asked += 1
+            self.counts["asked"] += 1
             route, _ = self.read(base[n], n)
             has_ours = question.keys[0] in table
             is_taken = self.read(ours[n], n)[0].table == OUR_TABLE
-            self.n_ours += is_taken
+            self.counts["ours"] += is_taken
             if is_taken and (route.type != RTN_UNICAST or route.table != RT_TABLE_MAIN):
                 raise Violation(f"{question.address} has a route of ours, but its base is {route}")
             window = table[question.keys[0]][0][1] if has_ours else 0

@@ -54,7 +54,25 @@ TEST(calls_after_a_start_or_a_stop_are_refused)
     assert_int_equal(riptide_agent_stop(agent, NULL), 0);
 }
 
-/* tests/netns/test_namespaces.py has the agent's own functions. */
+static bool is_refused(int r, struct riptide_error *error)
+{
+    char expected[sizeof(error->text)];
+
+    snprintf(expected, sizeof(expected), "made before fork(2), in process %d; make a new one in this process",
+             (int)getppid());
+    return r == -ECHILD && strcmp(error->text, expected) == 0;
+}
+
+static bool is_agent_refused(struct riptide_agent *agent)
+{
+    struct riptide_error error;
+
+    return is_refused(riptide_agent_start(agent, &error), &error) &&
+           is_refused(riptide_agent_save(agent, false, &error), &error) &&
+           is_refused(riptide_agent_stop(agent, &error), &error) &&
+           riptide_agent_set_paused(agent, true) == -ECHILD && riptide_agent_dispatch(agent) == -ECHILD;
+}
+
 static bool are_stages_refused(struct riptide_agent *agent)
 {
     const struct riptide_wanted wanted = { .dst = { AF_INET, 32, { 198, 51, 100, 1 } } };
@@ -70,7 +88,7 @@ static bool are_stages_refused(struct riptide_agent *agent)
            riptide_applier_stop(agent->applier) == -ECHILD;
 }
 
-TEST(stages_are_refused_in_a_child_of_fork)
+TEST(agent_and_stages_are_refused_in_a_child_of_fork)
 {
     struct stages configs;
     AGENT *agent = NULL;
@@ -84,7 +102,7 @@ TEST(stages_are_refused_in_a_child_of_fork)
     child = fork();
     if (child == 0) {
         /* Not by exit(2), at which valgrind would look for leaks of the child's copies. */
-        if (are_stages_refused(agent))
+        if (is_agent_refused(agent) && are_stages_refused(agent))
             execl("/bin/true", "true", NULL);
         _exit(EXIT_FAILURE);
     }
