@@ -43,7 +43,6 @@ MIN_ROWS = 30        # after the warm-up, for a judgement
 CLIENTS = 64 + 4     # open files beyond the daemon's minimum: clients, files being written
 GATEWAYS = {4: ("10.0.0.1 dev eth0", "10.0.0.2 dev eth0", "10.0.1.1 dev eth1"),
             6: ("fd00::1 dev eth0", "fd00::2 dev eth0", "fd00:0:0:1::1 dev eth1")}
-CONFIG = Path("/run/churn.conf")
 CONFIGS = ("", "cwnd-max = 60\n", "max-destinations = 300\n", "[prefix 203.0.113.0/25]\ncwnd-max = 20\n",
            "scope = 203.0.113.0/24, 2001:db8::/64\n")
 HARM = (b"", b'{"request":"show"}\n' * 100, b"garbage\n" * 500, b"\0" * 4096, b"[" * 4095 + b"\n",
@@ -158,11 +157,10 @@ class Soak:
         self.net.close()
 
     def start(self):
-        CONFIG.write_text(self.rng.choice(CONFIGS))
         cgroup = ("--cgroup", self.cgroup) if self.cgroup else ()
-        self.daemon = Daemon(self.host, "--config", CONFIG, "--policy", "careful", "--holdout-percent", "0", "--apply", self.apply, *cgroup,
+        self.daemon = Daemon(self.host, "--policy", "careful", "--holdout-percent", "0", "--apply", self.apply, *cgroup,
                              "--state", "/run/churn.state", "--metrics", "/run/churn.prom", "--log-level", "warning",
-                             interval="200ms")
+                             interval="200ms", config=self.rng.choice(CONFIGS))
         wait_until(lambda: self.check() or is_served(), "the control socket")
         self.host.run(RIPTIDE, "resume")  # the state keeps a pause, which may have found no place to end
         wait_until(lambda: self.check() or len(rules(self.host)) == 2 * (self.apply != "program"), "our rules")

@@ -254,31 +254,23 @@ class Daemon:
     """A riptided on a host, with short ticks; `with` waits until its rules are in place and it has
     opened and closed all files that it needs before its first round; the program alone has no rules. `command`
     starts it, if more than the program is needed. The default policy is paper, whose windows are predictable: the mean
-    of open connections. No connection is held out. Ticks are not stretched, however slow the
-    machine."""
+    of open connections. No connection is held out, and ticks are not stretched, however slow the machine: but by
+    `config`, the text of a file, whose defaults hold."""
 
-    def __init__(self, host, *options, interval="50ms", table=TABLE, command=(RIPTIDED,), has_rules=None):
+    def __init__(self, host, *options, interval="50ms", table=TABLE, command=(RIPTIDED,), has_rules=None, config=None):
         self.host = host
         self.has_rules = "program" not in options if has_rules is None else has_rules
         self.table = table
         self.log = tempfile.TemporaryFile()
-        if "--policy" not in options:
-            options = ("--policy", "paper", *options)
-        if "--max-share" not in options and "--config" not in options:
-            options = ("--max-share", "0", *options)
-        if "--holdout-percent" not in options and not self._leaves_holdout(options):
-            options = ("--holdout-percent", "0", *options)
+        self.config = tempfile.NamedTemporaryFile("w")
+        self.config.write(config or "")
+        self.config.flush()
+        defaults = {"--policy": "paper", **({"--max-share": "0", "--holdout-percent": "0"} if config is None else {"--config": self.config.name})}
+        for option in set(defaults) - set(options):
+            options = (option, defaults[option], *options)
         self.process = host.start(*command, "--interval", interval, "--ttl", "2h", "--table", table,
                                   *options, stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
-
-    @staticmethod
-    def _leaves_holdout(options):
-        """Whether the file says how many are held out; with careful also a file that does not."""
-        if "--config" not in options:
-            return False
-        file = Path(options[options.index("--config") + 1])
-        return "careful" in options or (file.exists() and "holdout-percent" in file.read_text())
 
     @classmethod
     @contextlib.contextmanager

@@ -242,8 +242,7 @@ def test_the_sockets_of_the_unit_are_enough(net, daemon, preload):
 @pytest.mark.parametrize("is_suspended", [False, True], ids=["paused", "suspended"])
 def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, backend, is_suspended):
     connect, near, _ = path
-    state, config = tmp_path / "state", tmp_path / "riptided.conf"
-    config.write_text("")
+    state = tmp_path / "state"
     if is_suspended:
         write_state(state, {})
         add_experiment(state, suspended=1, until_ns=time.time_ns() + 3600 * 10**9, wait_ns=3600 * 10**9, shown_ns=5)
@@ -255,8 +254,8 @@ def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, ba
         wait_rounds(2)
         # Seen before it had sent, it is known without a window.
         return wait_until(lambda: (riptide_json(near, "show", "10.9.2.1")["window"] or {}).get("cwnd"), "a window")
-    options = "--apply", backend, "--cgroup", cgroup, "--policy", "careful", "--config", config, "--state", state
-    with Daemon(near, *options, has_rules=backend == "both" and not is_suspended):
+    options = "--apply", backend, "--cgroup", cgroup, "--policy", "careful", "--state", state
+    with Daemon(near, *options, has_rules=backend == "both" and not is_suspended, config=""):
         if not is_suspended:
             near.run(RIPTIDE, "pause")
         assert [window_behind_a_transfer() for _ in range(4)] == [24] * 4
@@ -320,11 +319,10 @@ def test_routes_that_cannot_start_leave_the_program_alone(net, cgroup):
         assert f"--apply auto chose program: no routes: {refusal}\n" in riptided.said()
 
 
-def test_without_the_program_a_line_says_what_is_lost(net, cgroup, tmp_path):
-    config = tmp_path / "riptided.conf"
-    config.write_text("holdout-percent = 50\n")
+def test_without_the_program_a_line_says_what_is_lost(net, cgroup):
     without = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
-    with Daemon(net.host, "--config", config, "--cgroup", cgroup, "--prefix-len6", 64, command=(*without, RIPTIDED)) as riptided:
+    with Daemon(net.host, "--cgroup", cgroup, "--prefix-len6", 64, command=(*without, RIPTIDED),
+                config="holdout-percent = 50\n") as riptided:
         wait_until(lambda: status()["round"], "a round")
         assert (status()["apply"]["by"], status()["health"]) == ("routes", "ok")
         why = ("the program needs CAP_BPF and CAP_NET_ADMIN of the host; those of a user namespace are not enough; "

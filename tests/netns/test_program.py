@@ -12,45 +12,28 @@ from netns import wait_until
 from programs import Driver
 
 
-def driver(host, cgroup, holdout_percent=0, prefix=()):
-    return Driver(host, prefix=("env", "DRIVER_APPLY=program", f"DRIVER_CGROUP={cgroup}", f"DRIVER_HOLDOUT={holdout_percent}", *prefix))
-
-
-class Windows:
+class Windows(Driver):
     """The program alone, on a host and a cgroup."""
 
-    def __init__(self, *arguments):
-        self.driver = driver(*arguments)
-
-    def __enter__(self):
-        self.driver.wait_ready()
-        return self
-
-    def __exit__(self, *_):
-        self.driver.kill()
+    def __init__(self, host, cgroup, holdout_percent=0, prefix=()):
+        super().__init__(host, prefix=("env", "DRIVER_APPLY=program", f"DRIVER_CGROUP={cgroup}", f"DRIVER_HOLDOUT={holdout_percent}",
+                                       *prefix))
 
     def set(self, prefix, cwnd, *words, **members):
         members = [f"{name}={value}" for name, value in members.items()]
-        self.driver.follow(" ".join(map(str, ("set", prefix, cwnd, *words, *members))))
+        self.follow(" ".join(map(str, ("set", prefix, cwnd, *words, *members))))
         # In user mode newer kernels may not have memory before the next tick.
-        wait_until(lambda: " failed " not in self.driver.routes.get(prefix, "") or not self.driver.later(), "memory for it")
+        wait_until(lambda: " failed " not in self.routes.get(prefix, "") or not self.later(), "memory for it")
 
     def counts(self):
-        return {name: self.driver.quiet()[name] for name in ("given", "paced", "kept", "held_out")}
+        return {name: self.quiet()[name] for name in ("given", "paced", "kept", "held_out")}
 
     def arm(self, connection):
-        return self.driver.call(f"arm {cookie_of(connection.near)}", "arm")
-
-    def end(self, how):
-        if how == "stop":
-            assert self.driver.call("stop", "stop") == "0"
-        else:
-            self.driver.process.kill()
-            self.driver.process.wait()
+        return self.call(f"arm {cookie_of(connection.near)}", "arm")
 
     def wait_reason(self, words):
         """Waits until that is why it gives no windows, as it looks at its cgroup each second."""
-        wait_until(lambda: self.driver.later() and self.driver.reason == words, words or "windows")
+        wait_until(lambda: self.later() and self.reason == words, words or "windows")
 
 
 OPENINGS = [pytest.param(address, passive, mapped,
@@ -116,8 +99,8 @@ def test_connections_of_other_namespaces_and_cgroups_are_left_alone(net, cgroup)
 
 def test_more_windows_are_written_than_a_dispatch_writes(net, cgroup):
     with Windows(net.host, cgroup) as windows:
-        windows.driver.follow(*(f"set 203.0.113.{last} {10 + last}" for last in range(1, 151)))
-        assert list(windows.driver.routes.values()) == [f"route 203.0.113.{last} applied {10 + last} " for last in range(1, 151)]
+        windows.follow(*(f"set 203.0.113.{last} {10 + last}" for last in range(1, 151)))
+        assert list(windows.routes.values()) == [f"route 203.0.113.{last} applied {10 + last} " for last in range(1, 151)]
         assert [net.connect(f"203.0.113.{last}").cwnd() for last in (1, 64, 65, 128, 129, 150)] == [11, 74, 75, 138, 139, 160]
 
 
@@ -246,7 +229,10 @@ def test_an_end_before_data_or_in_the_first_flight_leaves_no_limit(path, cgroup,
         idle, busy = ([connect(address, congestion="cubic", passive=passive)
                        for address in ("10.9.2.1", "fd09:2::1") for passive in (False, True)] for _ in range(2))
         assert max(paces := [first_pace(each, 40_000) for each in busy]) < 1.05, paces
-        windows.end(ending)
+        if ending == "stop":
+            assert windows.call("stop", "stop") == "0"
+        else:
+            windows.kill()
         assert {pacing_limit(each.near) for each in idle + busy} == {NO_LIMIT}
         assert min(paces := [first_pace(each) for each in idle]) > 1.15, paces
         for each in busy:
@@ -317,7 +303,7 @@ def test_other_programs_keep_their_callbacks(path, cgroup, state, is_first, aske
         if state != "no window":
             windows.set("10.9.2.1", 40, pacing_percent=100)
         if state == "paused":
-            windows.driver.follow("pause")
+            windows.follow("pause")
         connection = connect(congestion="cubic")
         assert (first_pace(connection) < 1.05) == (state == "paced")
         finish(connection)
@@ -416,7 +402,7 @@ def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgro
 @pytest.mark.parametrize("missing, named", [("bpf", "CAP_BPF"), ("net_admin", "CAP_NET_ADMIN")])
 def test_it_says_which_capability_is_missing(net, cgroup, missing, named):
     without = f"-{missing},-sys_admin"
-    assert named in driver(net.host, cgroup, 0, ("setpriv", "--bounding-set", without, "--inh-caps", without, "--")).line()
+    assert named in Windows(net.host, cgroup, 0, ("setpriv", "--bounding-set", without, "--inh-caps", without, "--")).line()
 
 
 @pytest.mark.parametrize("n, is_alone, words", [
@@ -427,12 +413,12 @@ def test_a_cgroup_that_takes_no_program_is_named(net, cgroup, tmp_path, n, is_al
     with contextlib.ExitStack() as others:
         for _ in range(n):
             others.enter_context(cgroups.OtherProgram(cgroup, is_alone=is_alone))
-        first = driver(net.host, where)
+        first = Windows(net.host, where)
         assert words.format(where) in first.line()
         first.process.wait()  # until then it has the claim of the namespace
         if is_alone:  # and for all below
             (cgroup / "below").mkdir()
-            assert "another program is attached to it" in driver(net.host, cgroup / "below").line()
+            assert "another program is attached to it" in Windows(net.host, cgroup / "below").line()
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])

@@ -243,13 +243,12 @@ def test_an_instance_has_its_own_namespace_and_files():
 
 def test_state_is_kept_where_the_unit_says_unless_the_file_says_more(net, tmp_path):
     """In its StateDirectory=, as systemd passes it to the process."""
-    config, other = tmp_path / "riptided.conf", tmp_path / "other"
+    other = tmp_path / "other"
     command = ("env", f"STATE_DIRECTORY={tmp_path}/unit:/nowhere", RIPTIDED)
     (tmp_path / "unit").mkdir()
     for text, kept in (("", tmp_path / "unit/state"), (f"state = {other}\n", other),
                        ("state = none\n", None)):
-        config.write_text(text)
-        with Daemon(net.host, "--config", config, command=command):
+        with Daemon(net.host, command=command, config=text):
             pass
         found = {path for path in (tmp_path / "unit/state", other) if path.exists()}
         assert found == ({kept} if kept else set())
