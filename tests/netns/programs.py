@@ -56,10 +56,19 @@ class Program:
             self._read()
         return self.lines.popleft()
 
-    def ask(self, line):
-        """Sends a line; returns the program's next line."""
+    def answer(self, start):
+        """Its next line with this beginning, or one of these."""
+        while not (line := self.line()).startswith(start):
+            self.note(line)
+        return line
+
+    def note(self, line):
+        """What a line says that is no answer."""
+
+    def call(self, line, start):
+        """Sends a line; returns the word after the first one of the answer."""
         self.send([line])
-        return self.line()
+        return self.answer(start).split()[1]
 
     def _read(self):
         data = os.read(self.process.stdout.fileno(), 1 << 16)
@@ -90,38 +99,28 @@ class Driver(Program):
         self.stats, self.reason = {}, ""  # why the program gives no windows
 
     def wait_ready(self):
-        self.wait_line("ready")
+        self.answer("ready")
         return self
 
-    def wait_line(self, start):
-        """Waits for the next line with this beginning."""
-        while True:
-            text = self.line()
-            if text.startswith(start):
-                return text
-            if text.startswith("route "):
-                self.routes[text.split()[1]] = text
-            elif text.startswith("program "):
-                self.reason = text[len("program "):]
-            elif text.startswith("error "):
-                raise Violation(f"the router ended: {text}")
+    def note(self, line):
+        if line.startswith("route "):
+            self.routes[line.split()[1]] = line
+        elif line.startswith("program "):
+            self.reason = line[len("program "):]
+        elif line.startswith("error "):
+            raise Violation(f"the router ended: {line}")
 
     def quiet(self):
         """Waits until the router has followed all changes; returns its counters."""
         self.n += 1
         self.send([f"quiet {self.n}"])
-        words = self.wait_line(f"quiet {self.n} ").split()[2:]
+        words = self.answer(f"quiet {self.n} ").split()[2:]
         self.stats = {name: int(value) for name, value in zip(words[::2], words[1::2])}
         return self.stats
 
     def later(self):
         """As quiet, a minute later: what the kernel does not announce is followed as well."""
         return self.follow("later")
-
-    def call(self, line, start):
-        """Sends a line; returns the word after the first one of the answer."""
-        self.send([line])
-        return self.wait_line(start + " ").split()[1]
 
     def follow(self, *lines):
         """Sends lines, and waits until the router has followed; returns its counters."""

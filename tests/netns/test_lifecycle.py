@@ -215,7 +215,7 @@ def test_what_was_stopped_says_so_and_does_not_start_again(net):
         with Driver(net.host, *([how] if how == "unstarted" else [])) as router:
             assert int(router.call("stop", "stop")) == 0
             # Its fd is readable: the loop notices by itself.
-            router.wait_line(f"error serve: {os.strerror(errno.ESHUTDOWN)}")
+            router.answer(f"error serve: {os.strerror(errno.ESHUTDOWN)}")
             assert router.process.wait(DEADLINE_S) == 1
         assert not rules(net.host) and not routes(net.host)
 

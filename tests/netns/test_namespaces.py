@@ -35,12 +35,8 @@ class Containers(Program):
         self.first = self.line()
 
     def ask(self, line):
-        """Sends a line; returns the number of the answer, about the child or the loop."""
-        self.send([line])
-        answer = self.line()
-        while answer.startswith("/"):  # a window
-            answer = self.line()
-        return int(answer.split()[1])
+        """The number of the answer, about the child or the loop."""
+        return int(self.call(line, ("child", "wakeups")))
 
 
 def learn(networks):
@@ -100,8 +96,7 @@ def test_a_namespace_that_is_given_up_ends_its_part_and_no_other(host, networks)
     world = gone.world
     subprocess.run(["ip", "netns", "delete", gone.host.name], check=True)
     os.close(gone.host.fd)
-    while containers.line() != f"{paths[0]}: gone":
-        pass
+    containers.answer(f"{paths[0]}: gone")
     # The namespace ends with its last socket, and its links with it.
     wait_until(lambda: not [link for link in world.ip_json("link") if link["ifname"] == "eth0"],
                "the end of its links")

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the kernel reports to lib/observe: closed connections, each exactly once, and those inside the scope."""
+"""What the kernel reports to lib/observe: closed connections, each exactly once, and those inside the scope; riptide
+observe."""
 
+import collections
+import contextlib
 import ipaddress
 import random
 import re
@@ -9,7 +12,8 @@ import subprocess
 import time
 
 import pytest
-from netns import AS_NOBODY, DEADLINE_S, MOUNTED, WITHOUT_NET_ADMIN, Daemon, cookie_of, wait_until, wait_window
+from netns import (AS_NOBODY, DEADLINE_S, MOUNTED, WITHOUT_NET_ADMIN, Connection, Daemon, cookie_of, observe, ss, wait_until,
+                   wait_window)
 from programs import Program
 from waiting import stopped
 
@@ -25,22 +29,18 @@ class Observer(Program):
         self.samples = []
         self.first = self.line()
 
-    def ask(self, line, answer):
-        self.send([line])
-        while True:
-            said = self.line()
-            if said.startswith(answer):
-                return said
-            words = said.split()
-            assert words and words[0] in ("open", "closed"), said
-            self.samples.append((words[0], int(words[1]), words[2], *map(int, words[3:])))
+    def note(self, line):
+        kind, cookie, dst, *numbers = line.split()
+        assert kind in ("open", "closed"), line
+        self.samples.append((kind, int(cookie), dst, *map(int, numbers)))
 
     def dump(self):
-        self.ask("dump", "done")
+        self.send(["dump"])
+        self.answer("done")
 
     def stats(self):
-        words = self.ask("stats", "stats").split()[1:]
-        return {name: int(value) for name, value in (word.split("=") for word in words)}
+        self.send(["stats"])
+        return {name: int(value) for name, value in (word.split("=") for word in self.answer("stats").split()[1:])}
 
     def wait_closed(self, n):
         """The counters, once n closed sockets were reported or lost."""
@@ -312,3 +312,66 @@ def test_scope_in_the_kernel_is_the_plain_evaluation(net):
         assert observer.end() == 0
         n_inside += len(cookies)
     assert ROUNDS < n_inside < 1500 * ROUNDS / 2  # neither none nor all
+
+
+# riptide observe on real connections, compared with ss(8).
+
+
+def mixed_connections(net):
+    """Idle connections of all kinds to three destinations, with different windows."""
+    for congestion, cwnd in (("reno", 12), ("cubic", 35), ("bbr", 70)):
+        net.learned("203.0.113.1", cwnd, congestion=congestion)
+        net.learned("203.0.113.1", cwnd + 20, congestion=congestion, mapped=True)
+        net.learned("203.0.113.2", cwnd, congestion=congestion, passive=True, mapped=True)
+        net.learned("2001:db8::1", cwnd, congestion=congestion)
+        net.learned("2001:db8::1", cwnd + 20, congestion=congestion, passive=True)
+
+
+def test_mean_of_established_connections_equals_what_ss_says(net):
+    mixed_connections(net)
+    net.short("203.0.113.3")
+    windows = collections.defaultdict(list)
+    for peer, cwnd in ss(net.host):
+        windows[peer].append(cwnd)
+    assert sorted(len(group) for group in windows.values()) == [3, 6, 6]
+
+    with net.host.server():
+        seen = observe(net.host)
+        assert observe(net.host, prefix=AS_NOBODY) == seen
+    assert seen.keys() == windows.keys()
+    for peer, group in windows.items():
+        assert seen[peer]["connections"] == len(group)
+        assert seen[peer]["cwnd_mean"] == pytest.approx(sum(group) / len(group), abs=0.06)
+
+
+def test_one_that_closes_with_its_last_data_is_seen_while_these_are_under_way(net):
+    near = net.learned("203.0.113.1").near
+    with contextlib.suppress(BlockingIOError):  # as nobody reads
+        while True:
+            near.send(bytes(1 << 16))
+    near.shutdown(socket.SHUT_WR)
+    assert "203.0.113.1" in net.host.run("ss", "-tnH", "state", "fin-wait-1").stdout and not ss(net.host)
+    assert observe(net.host)["203.0.113.1"]["connections"] == 1
+
+
+def link_local_of(host):
+    found = host.ip("-6", "-o", "addr", "show", "dev", "eth0", "scope", "link")
+    return found.split()[3].partition("/")[0]
+
+
+OWN = (("127.0.0.1", None), ("127.9.9.9", None), ("::1", None), ("10.0.0.10", None),
+       ("10.0.1.10", "10.0.0.10"), ("fd00::10", None), ("fd00:0:0:1::10", "fd00::10"))
+
+
+def test_peers_on_the_host_itself_and_link_local_ones_are_left_out(net):
+    for host, address in ((net.host, "169.254.7.1/24"), (net.world, "169.254.7.2/24")):
+        host.ip("addr", "add", address, "dev", "eth0")
+    net.learned("203.0.113.1")
+    net.learned("203.0.113.2")
+    net.host.ip("addr", "add", "203.0.113.2/32", "dev", "lo")
+    for address in ("169.254.7.2", link_local_of(net.world) + "%eth0"):
+        net.connect(address)
+    for address, source in OWN:
+        net.connections.append(Connection(net.host, net.host, address, source=source))
+    assert len(ss(net.host)) == 4 + 2 * len(OWN)
+    assert observe(net.host).keys() == {"203.0.113.1"}

@@ -13,8 +13,8 @@ LINK_BYTES, NARROW_BYTES = 1500, 1300
 
 
 @pytest.fixture
-def far(net):
-    """A host behind a link of the world with a small MTU, which announces too large an MSS."""
+def connect(net):
+    """A function that connects to a host behind a link of the world with a small MTU, which announces too large an MSS."""
     host = Host("far")
     join(net.world, "eth2", host, "eth0")
     net.world.sysctl("ipv4/ip_forward", 1)
@@ -32,21 +32,16 @@ def far(net):
         route add default via 2001:db9::1 advmss 1440
     """)
     wait_until(lambda: host.is_ready() and net.world.is_ready(), "links up")
-    yield host
-    host.close()
-
-
-@pytest.fixture
-def connect(net, far):
     opened = []
 
-    def connect(family, addresses=FAR):
-        opened.append(Connection(net.host, far, addresses[family]))
+    def connect(family):
+        opened.append(Connection(net.host, host, FAR[family]))
         return opened[-1]
 
     yield connect
     for connection in opened:
         connection.close()
+    host.close()
 
 
 def starts_small(connection):
@@ -116,7 +111,7 @@ def test_connection_by_another_link_costs_no_segments_and_only_a_route(net, cgro
         assert tcp_info(net.connect(peer).near).mss_bytes == full_bytes
 
 
-def test_path_that_must_fragment_carries_connections(net, far, driver, connect):
+def test_path_that_must_fragment_carries_connections(net, driver, connect):
     """Below min_pmtu the kernel locks the learned value: packets may be fragmented, also on our
     route."""
     net.world.ip("link", "set", "eth2", "mtu", "500")
