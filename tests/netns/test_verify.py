@@ -2,7 +2,6 @@
 """riptide verify: listening servers, and what can prevent a window."""
 
 import contextlib
-import re
 import socket
 
 import cgroups
