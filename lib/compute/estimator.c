@@ -86,7 +86,7 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
         .cwnd_min = config->cwnd_min,
         .cwnd_max = config->cwnd_max,
         .base_cwnd = destination->base_cwnd,
-        .pmtu_bytes = prefix_is_host(&destination->dst) ? destination->last.pmtu_bytes : 0,
+        .pmtu_bytes = prefix_is_host(&destination->dst) ? destination->pmtu_bytes : 0,
         .min_rtt_us = destination->last.min_rtt_us,
     };
 
@@ -166,6 +166,7 @@ static void forget(struct riptide_estimator *estimator, uint32_t slot)
     estimator->stats.destinations -= has_window(destination);
     destination->smoothed = NO_HISTORY;
     destination->base_cwnd = 0;
+    destination->pmtu_bytes = 0;
     destination->updated_ns = 0;
     destination->last = (struct sampled){ 0 };
     forget_kept(estimator, destination);
@@ -181,22 +182,6 @@ static const struct riptide_policy_input *input_of(struct riptide_estimator *est
     input->cwnd = destination->cwnd;
     input->base_cwnd = destination->base_cwnd;
     return input;
-}
-
-/*
- * Keeps a smaller path MTU for as long as the kernel does (net.ipv4.route.mtu_expires): connections
- * that have not met it come and go.
- */
-static void keep_pmtu(struct destination *destination, uint64_t now_ns)
-{
-    enum { KEPT_S = 600 };
-    uint32_t now_s = (uint32_t)(now_ns / NS_PER_S), kept = destination->last.pmtu_bytes;
-    uint16_t *shown = &destination->tick.pmtu_bytes;
-
-    if (kept > 0 && (*shown == 0 || *shown > kept) && now_s - destination->pmtu_s < KEPT_S)
-        *shown = (uint16_t)kept;
-    else
-        destination->pmtu_s = now_s;
 }
 
 /* Ends the tick of a destination that has samples. */
@@ -223,7 +208,6 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot)
     }
     if (!has_evidence)
         destination->tick.min_rtt_us = destination->last.min_rtt_us;
-    keep_pmtu(destination, estimator->input.now_ns);
     destination->last = destination->tick;
     if (!has_window(destination)) {
         /* Its counts are kept to say why; the policy begins anew. */

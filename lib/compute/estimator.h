@@ -42,7 +42,6 @@ static_assert(sizeof(struct given) == 16, "it is compared as memory, without pad
 /* What the samples of a tick show of a destination, whatever the policy. */
 struct sampled {
     uint16_t n[COUNTS];  /* by enum riptide_left_out; at most 65535 */
-    uint16_t pmtu_bytes; /* the smallest of open connections; in `last` kept; 0: unknown */
     uint32_t min_rtt_us; /* of those that count; 0: unknown */
 };
 
@@ -56,13 +55,14 @@ struct destination {
     uint8_t flags;
     uint16_t cwnd;       /* with which its connections start; 0: none, or it is off */
     uint16_t base_cwnd;  /* window of the base route; 0: unknown */
+    uint16_t pmtu_bytes; /* see note_pmtu(); 0: unknown */
     struct sampled tick; /* the coming one */
     uint64_t memory[SMALL_MEMORY_BYTES / 8]; /* the policy's; a larger one is behind this struct */
     struct sampled last; /* the last tick with samples; its min_rtt_us: with samples that count */
     double smoothed;     /* NO_HISTORY: it has no window */
     int64_t updated_ns;  /* negative: restored, computed before this host booted */
     uint32_t next_changed;
-    uint32_t pmtu_s; /* when the kept path MTU was shown last, which wraps */
+    uint32_t pmtu_s; /* when pmtu_bytes was shown last; wraps */
     struct given popped;
 };
 static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of a destination");

@@ -113,9 +113,8 @@ TEST(path_mtu_is_the_smallest_of_the_open_connections)
         { 602, { 1500, 1500 }, false, 1300, false },
         { 603, { 1500, 1500 }, false, 1500, true },
         { 604, { 1300, 1300 }, true, 1500, false },
-        { 1203, { 0, 0 }, false, 0, true },
-        { 1204, { 68, 68 }, false, 0, false },       /* of a route that went */
-        { 1205, { 65536, 65536 }, false, 0, false }, /* loopback's */
+        { 605, { 0, 68 }, false, 1500, false },     /* of a route that went */
+        { 606, { 0, 65536 }, false, 1500, false },   /* loopback's */
     };
     ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.ttl_ns = 3600 * S);
     ESTIMATOR *of_prefix = ESTIMATOR_WITH("paper", (config.ttl_ns = 3600 * S, config.prefix_len4 = 24));
