@@ -139,7 +139,7 @@ struct riptide_estimate {
     uint32_t wait;       /* where it reaches this, the window grows */
     uint32_t against;    /* "careful": lossy flights, weighted; at 16 the window is too large */
     uint32_t rto_min_us; /* for the route, up to RIPTIDE_RTO_MIN_LIMIT_US; 0: do not set it */
-    uint32_t pmtu_bytes; /* of a host: the smallest of its open connections in ten minutes */
+    uint32_t pmtu_bytes; /* of a host: the smallest of its open connections within ttl_ns */
 };
 
 /* Counted since riptide_estimator_new, unless said otherwise. */

@@ -141,21 +141,20 @@ static bool is_host(const struct riptide_prefix *dst)
 }
 
 /*
- * Keeps the smallest path MTU of open connections, as long as the kernel does
- * (net.ipv4.route.mtu_expires): those that have not met it come and go. 68 is what the kernel shows
- * for one whose route was just replaced, until it sends: the MTU of no device.
+ * Keeps the smallest path MTU of open connections for the time to live, as those that have not met
+ * it come and go. 68 is what the kernel shows for one whose route was just replaced, until it sends:
+ * the MTU of no device.
  */
-static inline void note_pmtu(struct destination *destination, const struct riptide_sample *sample,
-                             uint64_t now_ns)
+static inline void note_pmtu(const struct riptide_estimator *estimator,
+                             struct destination *destination, const struct riptide_sample *sample)
 {
-    enum { KEPT_S = 600 };
     uint32_t bytes = sample->pmtu_bytes, now_s;
 
     if (bytes <= 68 || bytes > UINT16_MAX || sample->closed)
         return;
-    now_s = (uint32_t)(now_ns / NS_PER_S);
+    now_s = (uint32_t)(estimator->input.now_ns / NS_PER_S);
     if (bytes > destination->pmtu_bytes && destination->pmtu_bytes > 0 &&
-        now_s - destination->pmtu_s < KEPT_S)
+        now_s - destination->pmtu_s < estimator->config.ttl_ns / NS_PER_S)
         return;
     destination->pmtu_bytes = (uint16_t)bytes;
     destination->pmtu_s = now_s;
@@ -204,7 +203,7 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     }
     n = &destination->tick.n[reason];
     *n = (uint16_t)(*n + (*n < UINT16_MAX));
-    note_pmtu(destination, sample, estimator->input.now_ns);
+    note_pmtu(estimator, destination, sample);
     estimator->stats.samples++;
     if (reason != RIPTIDE_LEFT_OUT_NOT)
         return RIPTIDE_E_LEFT_OUT;

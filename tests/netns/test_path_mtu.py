@@ -90,7 +90,7 @@ def test_connection_by_another_link_costs_no_segments_and_only_a_route(net, cgro
         host.sysctl("ipv4/conf/all/rp_filter", 0)
         host.sysctl("ipv4/conf/eth3/rp_filter", 0)
     net.host.ip("route", "add", "default", "via", "10.3.0.1", "dev", "eth3", "metric", "500")
-    options = ("--apply", apply, *(() if apply == "routes" else ("--cgroup", cgroup, "--holdout-percent", 0)))
+    options = ("--ttl", "5s", "--apply", apply, *(() if apply == "routes" else ("--cgroup", cgroup, "--holdout-percent", 0)))
     full_bytes = tcp_info(net.learned(peer, 40).near).mss_bytes
     with Daemon(net.host, *options), net.host.entered():
         wait_window(net.host, peer)

@@ -97,7 +97,7 @@ TEST(samples_that_are_all_left_out_are_explained)
     assert_int_equal(riptide_estimator_find(estimator, &dst, &why), RIPTIDE_E_UNKNOWN);
 }
 
-/* The smallest counts, for ten minutes. A change of the path MTU is popped. */
+/* The smallest counts, for the time to live. A change of the path MTU is popped. */
 TEST(path_mtu_is_the_smallest_of_the_open_connections)
 {
     static const struct {
@@ -110,14 +110,14 @@ TEST(path_mtu_is_the_smallest_of_the_open_connections)
         { 1, { 1500, 1400 }, false, 1400, true },
         { 2, { 1500, 1300 }, false, 1300, true },
         { 3, { 1300, 1500 }, false, 1300, false },
-        { 602, { 1500, 1500 }, false, 1300, false },
-        { 603, { 1500, 1500 }, false, 1500, true },
-        { 604, { 1300, 1300 }, true, 1500, false },
-        { 605, { 0, 68 }, false, 1500, false },     /* of a route that went */
-        { 606, { 0, 65536 }, false, 1500, false },   /* loopback's */
+        { 92, { 1500, 1500 }, false, 1300, false },
+        { 93, { 1500, 1500 }, false, 1500, true },
+        { 94, { 1300, 1300 }, true, 1500, false },
+        { 95, { 0, 68 }, false, 1500, false },    /* of a route that went */
+        { 96, { 0, 65536 }, false, 1500, false }, /* loopback's */
     };
-    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.ttl_ns = 3600 * S);
-    ESTIMATOR *of_prefix = ESTIMATOR_WITH("paper", (config.ttl_ns = 3600 * S, config.prefix_len4 = 24));
+    ESTIMATOR *estimator = estimator_of_policy("paper");
+    ESTIMATOR *of_prefix = ESTIMATOR_WITH("paper", config.prefix_len4 = 24);
 
     for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
         for (int k = 0; k < 2; k++) {
