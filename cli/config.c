@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct reader {
@@ -38,7 +37,6 @@ static int enter_section(struct reader *reader, char *line, struct riptide_error
 {
     struct settings *settings = reader->settings;
     char *end = strchr(line, ']'), *text = line + strlen("[prefix");
-    struct riptide_hint *overrides;
     struct riptide_prefix dst;
 
     if (strncmp(line, "[prefix", strlen("[prefix")) != 0 || !isblank((unsigned char)*text) ||
@@ -55,13 +53,9 @@ static int enter_section(struct reader *reader, char *line, struct riptide_error
     }
     if (settings->n_overrides == RIPTIDE_MAX_HINTS)
         return refuse(error, -EINVAL, "more than %d sections for prefixes", RIPTIDE_MAX_HINTS);
-    overrides = reallocarray(settings->overrides, settings->n_overrides + 1, sizeof(*overrides));
-    if (!overrides)
-        return refuse(error, -EINVAL, "%s", strerror(ENOMEM));
-    settings->overrides = overrides;
-    overrides[settings->n_overrides] = (struct riptide_hint){ .dst = dst };
+    settings->overrides[settings->n_overrides] = (struct riptide_hint){ .dst = dst };
     reader->rows = override_rows;
-    reader->target = &overrides[settings->n_overrides++];
+    reader->target = &settings->overrides[settings->n_overrides++];
     return 0;
 }
 

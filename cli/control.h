@@ -16,7 +16,9 @@ struct control;
 
 /*
  * Listens. `group`: name or number of the group whose members may make changes, as root may; NULL:
- * none. The daemon must outlive it. Errors: as listener_find_group and listener_open.
+ * none. The daemon must outlive it. One without a listener at `path` is replaced. Errors, each with
+ * a line: as control_find_group, -EADDRINUSE (another daemon, or no socket), -ENAMETOOLONG, those of
+ * bind(2).
  */
 int control_open(struct control **controlp, const char *path, const char *group,
                  struct daemon *daemon, struct riptide_error *error);
@@ -36,19 +38,9 @@ void control_dispatch(struct control *control, const struct pollfd *fds, unsigne
 unsigned int control_count_clients(const struct control *control);
 
 /*
- * In listener.c: the number of a group, by name or number; -1 if `name` is NULL. Errors: -EINVAL,
- * with a line for settings_explain_refusal.
+ * The number of a group, by name or number; -1 if `name` is NULL. Errors: -EINVAL, with a line for
+ * settings_explain_refusal.
  */
-int listener_find_group(const char *name, gid_t *gidp, struct riptide_error *error);
-
-/*
- * The fd of a socket that listens at `path`, to which any user may connect. One without a listener
- * there is replaced. Errors, each with a line: -EADDRINUSE (another daemon, or no socket),
- * -ENAMETOOLONG, those of bind(2).
- */
-int listener_open(const char *path, struct riptide_error *error);
-
-/* Whether the peer of a connection is root, this process's user, or in the group; and its user. */
-bool listener_may_change(int fd, gid_t group, uid_t *uidp);
+int control_find_group(const char *name, gid_t *gidp, struct riptide_error *error);
 
 #endif

@@ -157,20 +157,18 @@ static int report_refusal(const struct settings *settings, struct riptide_error 
 }
 
 /* With a hint for each section of a prefix. */
-static int make_agent(struct settings *settings, struct riptide_agent **agentp,
-                      struct riptide_error *error)
+static int make_agent(struct daemon *daemon, struct riptide_error *error)
 {
+    struct settings *settings = daemon->settings;
     uint32_t *seed = &settings->applier.holdout_seed;
     int r;
 
     /* Peers must not know which of their connections are held out. */
     if (getrandom(seed, sizeof(*seed), 0) != (ssize_t)sizeof(*seed))
         return -errno;
-    r = riptide_agent_new(agentp, &settings->agent, error);
+    r = riptide_agent_new(&daemon->agent, &settings->agent, error);
     for (size_t i = 0; r == 0 && i < settings->n_overrides; i++) {
-        r = hints_check(settings, &settings->overrides[i].dst, error);
-        if (r == 0)
-            r = riptide_agent_set_hint(*agentp, &settings->overrides[i], error);
+        r = hints_add(daemon, &settings->overrides[i], error);
         if (r != 0)
             error->index = (int64_t)i;
     }
@@ -221,9 +219,9 @@ int daemon_run(struct settings *settings)
     daemon.history.hours = json_array();
     log_set_level(settings->log_level);
     /* Making an agent checks everything and changes nothing. */
-    r = make_agent(settings, &daemon.agent, &error);
+    r = make_agent(&daemon, &error);
     if (r == 0 && settings->check && strcmp(settings->control, "none"))
-        r = listener_find_group(settings->control_group, &group, &error);
+        r = control_find_group(settings->control_group, &group, &error);
     if (r != 0) {
         status = report_refusal(settings, &error, r);
     } else if (settings->check) {

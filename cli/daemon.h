@@ -5,7 +5,6 @@
 
 #include "clock.h"
 #include "control.h"
-#include "history.h"
 #include "settings.h"
 
 /* How the loop ended; this determines what stays in the kernel. */
@@ -47,6 +46,24 @@ struct changes {
     size_t n; /* destinations so far */
 };
 
+enum { HISTORY_HOURS = 48, HISTORY_COUNTERS = 6 };
+
+/* Counters that only grow. */
+struct history_now {
+    uint64_t realtime_s;
+    /*
+     * Connections that opened with a window, held out, without one; segments sent and retransmitted
+     * by all TCP of the network namespace; suspensions.
+     */
+    uint64_t counters[HISTORY_COUNTERS];
+    const struct riptide_verdict *verdict; /* NULL: there is none yet */
+};
+
+struct history {
+    json_t *hours; /* an array, oldest first, as files and answers have it */
+    struct history_now last;
+};
+
 /* The state of the daemon, for `status`. */
 struct health {
     struct minute minute;
@@ -60,7 +77,7 @@ struct health {
     bool is_failure_new;         /* since the last tick */
 };
 
-/* Hints with an end; those of the file are in the settings. */
+/* Those with an end, and the sections of the file. */
 struct hints {
     struct riptide_hint list[RIPTIDE_MAX_HINTS];
     size_t n;
@@ -125,19 +142,25 @@ const char *health_word(const struct daemon *daemon, char reason[256]);
 void health_explain_full(const struct settings *settings,
                          const struct riptide_estimator_stats *stats, char reason[256]);
 
-/* In minute.c: notes counters; and what they have grown by in the last 50 to 60 seconds. */
+/* In records.c: keeps a change, in place of an old one; and lists those of a destination. */
+void changes_note(struct changes *changes, const struct riptide_route *route);
+json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst);
+
+/* Notes counters; and what they have grown by in the last 50 to 60 seconds. */
 void minute_note(struct minute *minute, const struct opened_counts *now, uint64_t now_ns);
 json_t *minute_json(const struct minute *minute, const struct opened_counts *now);
+
+/* Adds what has been counted since the last call; the first one only notes the counters. */
+void history_note(struct history *history, const struct history_now *now);
+
+/* Takes hours of a file, but for what is damaged. */
+void history_load(struct history *history, const json_t *hours);
 
 /* So far. */
 struct opened_counts health_count_opened(const struct daemon *daemon);
 
 /* Time until windows are tried again; 0: they are given. */
 double health_suspended_s(const struct daemon *daemon);
-
-/* In changes.c: keeps a change, in place of an old one; and lists those of a destination. */
-void changes_note(struct changes *changes, const struct riptide_route *route);
-json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst);
 
 /* In destinations.c: the destination of a peer; of a wider prefix, that of its first address. */
 struct riptide_prefix destinations_group(const struct settings *settings,
@@ -152,9 +175,8 @@ char *metrics_text(struct daemon *daemon);
 /* In hints.c: takes the hints that the agent has loaded; logs their number. */
 void hints_load(struct daemon *daemon);
 
-/* Whether a hint or a section for it can have an effect: -EINVAL, with a line. */
-int hints_check(const struct settings *settings, const struct riptide_prefix *dst,
-                struct riptide_error *error);
+/* Gives a hint, or a section, to the agent. -EINVAL, with a line: it could have no effect. */
+int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct riptide_error *error);
 
 /* Drops those that have ended. Returns how many are in force, sections of the file included. */
 size_t hints_count(struct daemon *daemon);

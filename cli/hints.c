@@ -16,10 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct riptide_hint *find(struct hints *hints, const struct riptide_prefix *dst)
+/* A section of the file has no end. */
+static struct riptide_hint *find(struct hints *hints, const struct riptide_prefix *dst, bool has_end)
 {
     for (size_t i = 0; i < hints->n; i++) {
-        if (prefix_equals(&hints->list[i].dst, dst))
+        if (prefix_equals(&hints->list[i].dst, dst) && (hints->list[i].until_ns > 0) == has_end)
             return &hints->list[i];
     }
     return NULL;
@@ -28,12 +29,33 @@ static struct riptide_hint *find(struct hints *hints, const struct riptide_prefi
 /* There is room for all that the agent takes. */
 static void put(struct hints *hints, const struct riptide_hint *hint)
 {
-    struct riptide_hint *place = find(hints, &hint->dst);
+    struct riptide_hint *place = find(hints, &hint->dst, hint->until_ns > 0);
 
     if (!place && hints->n < RIPTIDE_MAX_HINTS)
         place = &hints->list[hints->n++];
     if (place)
         *place = *hint;
+}
+
+/* One for a part of a destination would never have an effect, as hints apply to destinations. */
+int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct riptide_error *error)
+{
+    const struct riptide_estimator_config *config = &daemon->settings->estimator;
+    const bool is_ipv4 = hint->dst.family == AF_INET;
+    const unsigned int len = is_ipv4 ? config->prefix_len4 : config->prefix_len6;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    int r;
+
+    riptide_prefix_format(&hint->dst, dst);
+    if (hint->dst.len > len)
+        return refuse(error, -EINVAL, "%s: is part of a destination, which has prefix-len%c = %u",
+                      dst, is_ipv4 ? '4' : '6', len);
+    r = riptide_agent_set_hint(daemon->agent, hint, error);
+    if (r == 0)
+        put(&daemon->hints, hint);
+    if (r == RIPTIDE_E_FULL)
+        refuse(error, r, "there are %d hints already", RIPTIDE_MAX_HINTS);
+    return r;
 }
 
 size_t hints_count(struct daemon *daemon)
@@ -43,11 +65,11 @@ size_t hints_count(struct daemon *daemon)
     size_t n = 0;
 
     for (size_t i = 0; i < hints->n; i++) {
-        if (hints->list[i].until_ns > now_ns)
+        if (hints->list[i].until_ns == 0 || hints->list[i].until_ns > now_ns)
             hints->list[n++] = hints->list[i];
     }
     hints->n = n;
-    return n + daemon->settings->n_overrides;
+    return n;
 }
 
 /* "hint=PREFIX cwnd_max=N off=N until_ns=N left_ns=N": its end is by the wall clock. */
@@ -69,13 +91,15 @@ static void load_line(struct hints *hints, const char *line)
 
 void hints_load(struct daemon *daemon)
 {
+    const size_t n_sections = daemon->hints.n;
     char *text = riptide_agent_get_state(daemon->agent), *line = text;
 
     for (; line && (line = strstr(line, "\nhint=")); line++)
         load_line(&daemon->hints, line + 1);
     free(text);
-    if (daemon->hints.n > 0)
-        log_line(LOG_INFO, "hints that go on from before the start: %zu", daemon->hints.n);
+    if (daemon->hints.n > n_sections)
+        log_line(LOG_INFO, "hints that go on from before the start: %zu",
+                 daemon->hints.n - n_sections);
 }
 
 static json_t *hint_json(const struct riptide_hint *hint, uint64_t now_ns)
@@ -95,12 +119,9 @@ json_t *answer_hints(struct daemon *daemon, const struct request *request,
                      struct riptide_error *error)
 {
     const uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
-    const struct settings *settings = daemon->settings;
     json_t *hints = json_array();
 
     hints_count(daemon);
-    for (size_t i = 0; i < settings->n_overrides; i++)
-        json_array_append_new(hints, hint_json(&settings->overrides[i], now_ns));
     for (size_t i = 0; i < daemon->hints.n; i++)
         json_array_append_new(hints, hint_json(&daemon->hints.list[i], now_ns));
     return json_pack("{s:o}", "hints", hints);
@@ -114,21 +135,6 @@ static uint32_t count_destinations(struct riptide_agent *agent, const struct rip
     while (riptide_agent_next(agent, &cursor, &window) == 0)
         n += prefix_holds(within, &window->dst);
     return n;
-}
-
-/* Hints apply to destinations: one for a part of a destination would never have an effect. */
-int hints_check(const struct settings *settings, const struct riptide_prefix *dst,
-                struct riptide_error *error)
-{
-    const bool is_ipv4 = dst->family == AF_INET;
-    const unsigned int len = is_ipv4 ? settings->estimator.prefix_len4 : settings->estimator.prefix_len6;
-    char text[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    if (dst->len <= len)
-        return 0;
-    riptide_prefix_format(dst, text);
-    return refuse(error, -EINVAL, "%s: is part of a destination, which has prefix-len%c = %u", text,
-                  is_ipv4 ? '4' : '6', len);
 }
 
 /* Whether the last change is in a state file, which keeps it over a restart. */
@@ -161,11 +167,8 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
     };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], most[32];
     uint32_t n = count_destinations(daemon->agent, &hint.dst);
-    int r;
 
     riptide_prefix_format(&hint.dst, dst);
-    if (hints_check(daemon->settings, &hint.dst, error) < 0)
-        return NULL;
     if (request->cwnd_max < 0 || request->cwnd_max > largest) {
         refuse(error, -EINVAL,
                "at most %" JSON_INTEGER_FORMAT " lowers nothing: windows have 1 to %" PRIu32
@@ -177,12 +180,8 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
         return NULL;
     }
     hints_count(daemon);
-    r = riptide_agent_set_hint(daemon->agent, &hint, error);
-    if (r == RIPTIDE_E_FULL)
-        refuse(error, r, "there are %d hints already", RIPTIDE_MAX_HINTS);
-    if (r != 0)
+    if (hints_add(daemon, &hint, error) != 0)
         return NULL;
-    put(&daemon->hints, &hint);
     files_save(daemon, false); /* what has changed must outlive a crash */
     snprintf(most, sizeof(most), "at most %" PRIu32, hint.cwnd_max);
     log_line(LOG_INFO, "hint: %s for %.1f s: windows %s", dst,
@@ -197,9 +196,8 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
 json_t *answer_unhint(struct daemon *daemon, const struct request *request,
                       struct riptide_error *error)
 {
-    struct riptide_hint *hint = find(&daemon->hints, &request->dst);
+    struct riptide_hint *hint = find(&daemon->hints, &request->dst, true);
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    bool has_section = false;
 
     riptide_prefix_format(&request->dst, text);
     if (hint && riptide_agent_remove_hint(daemon->agent, &request->dst) == 0) {
@@ -208,12 +206,11 @@ json_t *answer_unhint(struct daemon *daemon, const struct request *request,
         log_line(LOG_INFO, "hint: %s: removed", text);
         return json_pack("{s:s}", "removed", text);
     }
-    for (size_t i = 0; i < daemon->settings->n_overrides; i++)
-        has_section |= prefix_equals(&daemon->settings->overrides[i].dst, &request->dst);
     refuse(error, -ENOENT, "%s: %s", text,
-           has_section ? "its bounds are a section of the configuration: remove that from the "
-                         "file, and restart riptided"
-                       : "there is no hint for it; `riptide hint` lists them");
+           find(&daemon->hints, &request->dst, false)
+               ? "its bounds are a section of the configuration: remove that from the file, and "
+                 "restart riptided"
+               : "there is no hint for it; `riptide hint` lists them");
     return NULL;
 }
 

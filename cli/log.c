@@ -2,6 +2,7 @@
 /* Standard error or the journal, and the end of standard output. */
 #include "log.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -169,15 +170,12 @@ const char *log_error_text(const struct riptide_error *error, int code)
 
 const char *log_device_name(uint32_t ifindex, char name[IF_NAMESIZE])
 {
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:@-";
-
     if (!if_indextoname(ifindex, name)) {
         snprintf(name, IF_NAMESIZE, "#%u", ifindex);
         return name;
     }
     for (char *c = name; *c; c++) {
-        if (!strchr(plain, *c))
+        if (!isalnum((unsigned char)*c) && !strchr("_.:@-", *c))
             *c = '?';
     }
     return name;

@@ -112,26 +112,25 @@ static void report_off(const char *what, const char *reason, bool is_paused)
         log_event(LOG_INFO, &fields, "%s: windows enabled again", what);
 }
 
-/* Each once at its beginning, not in each round. */
+/* At the beginning, not in each round: that one network has its part, or that all have theirs. */
 static void report_full(const struct settings *settings,
                         const struct riptide_estimator_stats *stats)
 {
-    static bool was_full, has_refused;
+    static enum { ROOM, REFUSED, FULL } said;
     static uint64_t n_refused_before;
     const uint64_t n_refused = stats->overflow - n_refused_before;
     const struct log_fields fields = { .event = "full" };
     char reason[256];
 
     health_explain_full(settings, stats, reason);
-    if (stats->is_full && !was_full)
+    if (stats->is_full && said != FULL)
         log_event(LOG_WARNING, &fields, "full: %s", reason);
-    if (n_refused > 0 && !has_refused)
-        log_event(LOG_WARNING, &fields, "connections that do not count: %" PRIu64 "; %s; %s",
-                  n_refused,
-                  stats->is_full ? "none can give way at once" : "their /24 or /64 has its sixteenth",
-                  reason);
-    was_full = stats->is_full;
-    has_refused = n_refused > 0;
+    else if (n_refused > 0 && said == ROOM)
+        log_event(LOG_WARNING, &fields, "connections that do not count: %" PRIu64
+                  "; their /24 or /64 has its sixteenth; %s", n_refused, reason);
+    said = n_refused > 0 ? REFUSED : ROOM;
+    if (stats->is_full)
+        said = FULL;
     n_refused_before = stats->overflow;
 }
 

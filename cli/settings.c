@@ -90,7 +90,6 @@ void settings_deinit(struct settings *settings)
         if (row->kind->is_list)
             free(*(void **)((char *)settings + row->offset));
     }
-    free(settings->overrides);
     free(settings->text);
 }
 

@@ -12,7 +12,7 @@ struct settings {
     struct riptide_observer_config observer;
     struct riptide_estimator_config estimator;
     struct riptide_applier_config applier;
-    struct riptide_hint *overrides; /* one for each [prefix ...] section */
+    struct riptide_hint overrides[RIPTIDE_MAX_HINTS]; /* one for each [prefix ...] section */
     size_t n_overrides;
     const char *state;         /* file; NULL or "none": none */
     const char *control;       /* path of the socket, or "none" */

@@ -1,12 +1,82 @@
 /* SPDX-License-Identifier: MIT */
-/* What each of the last 48 hours had: counted, read back, forgotten. */
-#include "history.h"
+/* Changes of a destination, connections of the last minute, figures of the last 48 hours. */
+#include "daemon.h"
 #include "unit.h"
+
+#include <sys/socket.h>
+
+static struct changes all;
+
+static void note(uint8_t dst, uint32_t initcwnd)
+{
+    const struct riptide_route route = {
+        .dst = { AF_INET, 32, { 10, 0, 0, dst } },
+        .backend = RIPTIDE_ROUTES,
+        .initcwnd = initcwnd,
+    };
+
+    changes_note(&all, &route);
+}
+
+/* Newest first; 0 ends the list. */
+static void assert_changes(uint8_t dst, const json_int_t expected[])
+{
+    const struct riptide_prefix prefix = { AF_INET, 32, { 10, 0, 0, dst } };
+    json_t *changes = changes_json(&all, &prefix), *change;
+    size_t i;
+
+    json_array_foreach(changes, i, change)
+        assert_int_equal(json_integer_value(json_object_get(change, "initcwnd")), expected[i]);
+    assert_int_equal(expected[i], 0);
+    json_decref(changes);
+}
+
+TEST(a_busy_destination_pushes_out_its_own_alone)
+{
+    note(1, 20);
+    note(1, 30);
+    note(1, 30); /* nothing new */
+    for (uint32_t n = 1; n <= 1000; n++)
+        note(2, n);
+    assert_changes(1, (json_int_t[]){ 30, 20, 0 });
+    assert_changes(2, (json_int_t[]){ 1000, 999, 998, 997, 0 });
+    assert_changes(3, (json_int_t[]){ 0 });
+    /* Of all, the one that came first gives way. */
+    for (int dst = 3; dst < 3 + CHANGES - 1; dst++)
+        note((uint8_t)dst, 10);
+    assert_changes(1, (json_int_t[]){ 0 });
+    assert_changes(2, (json_int_t[]){ 1000, 999, 998, 997, 0 });
+}
+
+/* Connections with a window in the last minute, of so many so far. */
+static json_int_t given(struct minute *minute, uint64_t now_s, uint64_t with_window)
+{
+    const struct opened_counts now = { .with_window = with_window };
+    json_t *answer;
+    json_int_t n;
+
+    minute_note(minute, &now, now_s * NS_PER_S);
+    answer = minute_json(minute, &now);
+    n = json_integer_value(json_object_get(answer, "given"));
+    json_decref(answer);
+    return n;
+}
+
+TEST(a_minute_is_no_more_than_one)
+{
+    struct minute minute = { .n = 0 };
+
+    for (uint64_t s = 100; s < 300; s++)
+        assert_in_range(given(&minute, s, s), s < 160 ? 0 : 50, 60);
+    /* What opened while the daemon was stopped is of no known minute. */
+    assert_int_equal(given(&minute, 900, 900), 0);
+    assert_int_equal(given(&minute, 905, 905), 5);
+}
 
 #define HOUR UINT64_C(3600)
 
 /* Counters that have grown by so many connections with a window. */
-static void note(struct history *history, uint64_t realtime_s, uint64_t with_window)
+static void note_hour(struct history *history, uint64_t realtime_s, uint64_t with_window)
 {
     const struct history_now now = {
         .realtime_s = realtime_s,
@@ -25,19 +95,19 @@ TEST(an_hour_has_what_was_counted_in_it)
 {
     struct history history = { .hours = json_array() };
 
-    note(&history, 100 * HOUR + 5, 3); /* connections before have no known hour */
-    note(&history, 100 * HOUR + 15, 5);
-    note(&history, 101 * HOUR, 12);
+    note_hour(&history, 100 * HOUR + 5, 3); /* connections before have no known hour */
+    note_hour(&history, 100 * HOUR + 15, 5);
+    note_hour(&history, 101 * HOUR, 12);
     assert_int_equal(figure(&history, 0, "with_window"), 2);
     assert_int_equal(figure(&history, 0, "without"), 0);
     assert_int_equal(figure(&history, 0, "sent_segs"), 200);
     assert_int_equal(figure(&history, 1, "with_window"), 7);
     assert_int_equal(figure(&history, 1, "suspensions"), 1);
     /* A program that was attached again counts from 0. */
-    note(&history, 101 * HOUR + 1, 4);
+    note_hour(&history, 101 * HOUR + 1, 4);
     assert_int_equal(figure(&history, 1, "with_window"), 11);
     /* A clock that was set back counts its hours anew. */
-    note(&history, 100 * HOUR + 20, 5);
+    note_hour(&history, 100 * HOUR + 20, 5);
     assert_int_equal(figure(&history, 0, "with_window"), 3);
     assert_int_equal(json_array_size(history.hours), 1);
     json_decref(history.hours);
@@ -51,7 +121,7 @@ TEST(it_is_read_back_and_old_hours_go)
     json_t *last;
 
     for (uint64_t n = 0; n < 60; n++)
-        note(&history, (140 + n) * HOUR, n);
+        note_hour(&history, (140 + n) * HOUR, n);
     history_note(&history, &now);
     history_load(&back, history.hours);
     assert_true(json_equal(history.hours, back.hours));
@@ -60,7 +130,7 @@ TEST(it_is_read_back_and_old_hours_go)
     assert_int_equal(json_integer_value(json_object_get(last, "hour")), 200 * HOUR);
     assert_true(json_real_value(json_object_get(json_object_get(last, "effect"), "time")) == -0.25);
     /* A day later half of them are known. */
-    note(&back, 224 * HOUR, 1);
+    note_hour(&back, 224 * HOUR, 1);
     assert_int_equal(json_array_size(back.hours), 25);
     json_decref(history.hours);
     json_decref(back.hours);
@@ -71,7 +141,7 @@ TEST(damaged_hours_are_skipped)
     struct history history = { .hours = json_array() }, back = { .hours = json_array() };
     json_t *damaged = json_pack("[s, {}, {s:i}]", "x", "hour", 3600);
 
-    note(&history, 7200, 1);
+    note_hour(&history, 7200, 1);
     history_load(&back, damaged);
     history_load(&back, history.hours);
     history_load(&back, history.hours); /* an hour is there once */

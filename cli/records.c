@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the daemon keeps for answers: the latest changes of windows, connections of the last minute,
+ * and what windows did in each of the last 48 hours. Pure.
+ */
+#include "daemon.h"
+
+#include "members.h"
+#include "prefixes.h"
+
+#include <string.h>
+
+static struct destination_changes *find(struct changes *changes, const struct riptide_prefix *dst)
+{
+    for (size_t i = 0; i < CHANGES; i++) {
+        if (prefix_equals(&changes->list[i].latest[0].route.dst, dst))
+            return &changes->list[i];
+    }
+    return NULL;
+}
+
+void changes_note(struct changes *changes, const struct riptide_route *route)
+{
+    struct destination_changes *own = find(changes, &route->dst);
+    const struct change *last = NULL;
+
+    if (!own) {
+        own = &changes->list[changes->n++ % CHANGES];
+        *own = (struct destination_changes){ .latest = { { .time = 0 } } };
+    }
+    for (size_t i = CHANGES_OF_ONE; i-- > 0;) {
+        if (own->latest[i].route.backend == route->backend)
+            last = &own->latest[i];
+    }
+    /* Only what goes along with the window is new, as the shortest timeout of retransmissions. */
+    if (last && last->route.state == route->state && last->route.initcwnd == route->initcwnd &&
+        strcmp(last->route.reason, route->reason) == 0)
+        return;
+    memmove(own->latest + 1, own->latest, sizeof(own->latest) - sizeof(own->latest[0]));
+    own->latest[0] = (struct change){ .time = time(NULL), .route = *route };
+}
+
+json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst)
+{
+    const struct destination_changes *own = find(changes, dst);
+    json_t *list = json_array();
+
+    for (size_t i = 0; own && i < CHANGES_OF_ONE && own->latest[i].time > 0; i++) {
+        const struct riptide_route *route = &own->latest[i].route;
+
+        json_array_append_new(
+            list, json_pack("{s:I, s:s, s:s, s:I, s:o}", "time", (json_int_t)own->latest[i].time,
+                            "by", riptide_name(RIPTIDE_NAMES_BACKEND, route->backend), "state",
+                            riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state), "initcwnd",
+                            (json_int_t)route->initcwnd, "reason", text_or_null(route->reason)));
+    }
+    return list;
+}
+
+/* Between two notes. */
+#define PART_NS (10 * NS_PER_S)
+
+void minute_note(struct minute *minute, const struct opened_counts *now, uint64_t now_ns)
+{
+    if (minute->n > 0 && now_ns - minute->noted_ns < PART_NS)
+        return;
+    /* After a stop or a long round the next counters are of more than a part: it begins anew. */
+    if (now_ns - minute->noted_ns >= 2 * PART_NS)
+        minute->n = 0;
+    minute->then[minute->n++ % MINUTE_PARTS] = *now;
+    minute->noted_ns = now_ns;
+}
+
+/* The largest window of each bucket of struct riptide_program_counts; the last one has none. */
+static const uint32_t bucket_cwnd[RIPTIDE_WINDOW_BUCKETS - 1] = {
+    10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500,
+};
+
+/* The bound of the bucket with the median; null: none was given, or it is above all. */
+static json_t *median_json(const struct opened_counts *now, const struct opened_counts *then)
+{
+    uint64_t n = 0, below = 0;
+
+    for (size_t i = 0; i < RIPTIDE_WINDOW_BUCKETS; i++)
+        n += now->by_cwnd[i] - then->by_cwnd[i];
+    for (size_t i = 0; n > 0 && i < RIPTIDE_WINDOW_BUCKETS - 1; i++) {
+        below += now->by_cwnd[i] - then->by_cwnd[i];
+        if (2 * below >= n)
+            return json_integer(bucket_cwnd[i]);
+    }
+    return json_null();
+}
+
+json_t *minute_json(const struct minute *minute, const struct opened_counts *now)
+{
+    struct opened_counts then = minute->then[minute->n < MINUTE_PARTS ? 0 : minute->n % MINUTE_PARTS];
+    json_int_t with_window, held_out, without;
+
+    if (minute->n == 0)
+        return json_null();
+    /* A program that was attached again has begun anew. */
+    if (now->with_window < then.with_window || now->without < then.without)
+        then = (struct opened_counts){ .without = 0 };
+    with_window = (json_int_t)(now->with_window - then.with_window);
+    held_out = (json_int_t)(now->held_out - then.held_out);
+    without = (json_int_t)(now->without - then.without);
+    return json_pack("{s:I, s:I, s:I, s:I, s:o}", "opened", with_window + held_out + without,
+                     "given", with_window, "held_out", held_out, "without", without,
+                     "cwnd_median", median_json(now, &then));
+}
+
+enum { HOUR_S = 3600 };
+
+static const char *const names[HISTORY_COUNTERS] = { "with_window", "held_out",     "without",
+                                                     "sent_segs",   "retrans_segs", "suspensions" };
+
+static json_int_t begin_of(const json_t *hour)
+{
+    return json_integer_value(json_object_get(hour, "hour"));
+}
+
+/* The hour of that time. Those that are too old go, and those of a clock that was set back. */
+static json_t *find_hour(json_t *hours, json_int_t realtime_s)
+{
+    const json_int_t begin_s = realtime_s / HOUR_S * HOUR_S;
+    json_t *hour;
+
+    for (size_t i = json_array_size(hours); i-- > 0;) {
+        hour = json_array_get(hours, i);
+        if (begin_of(hour) == begin_s)
+            return hour;
+        if (begin_of(hour) > begin_s)
+            json_array_remove(hours, i);
+    }
+    while (json_array_size(hours) > 0 &&
+           begin_of(json_array_get(hours, 0)) <= begin_s - HISTORY_HOURS * HOUR_S)
+        json_array_remove(hours, 0);
+    hour = json_pack("{s:I}", "hour", begin_s);
+    for (size_t i = 0; i < HISTORY_COUNTERS; i++)
+        json_object_set_new(hour, names[i], json_integer(0));
+    json_array_append_new(hours, hour);
+    return hour;
+}
+
+void history_note(struct history *history, const struct history_now *now)
+{
+    const struct riptide_verdict *verdict = now->verdict;
+    json_t *hour = find_hour(history->hours, (json_int_t)now->realtime_s), *effect = NULL, *counter;
+
+    for (size_t i = 0; i < HISTORY_COUNTERS && history->last.realtime_s > 0; i++) {
+        const uint64_t before = history->last.counters[i], after = now->counters[i];
+
+        counter = json_object_get(hour, names[i]);
+        /* Those of a program that was attached again, or of another namespace, begin anew. */
+        json_integer_set(counter, json_integer_value(counter) +
+                                      (json_int_t)(after >= before ? after - before : after));
+    }
+    if (verdict)
+        effect = json_pack("{s:f, s:f, s:f, s:f}", "time", verdict->time.change, "low",
+                           verdict->time.low, "high", verdict->time.high, "retransmitted",
+                           verdict->retransmitted.change);
+    json_object_set_new(hour, "effect", effect ? effect : json_null());
+    history->last = *now;
+    history->last.verdict = NULL;
+}
+
+void history_load(struct history *history, const json_t *hours)
+{
+    const size_t flags = JSON_VALIDATE_ONLY | JSON_STRICT;
+    json_int_t last_s = begin_of(json_array_get(history->hours, json_array_size(history->hours) - 1));
+    json_t *hour, *effect;
+    size_t i;
+
+    json_array_foreach(hours, i, hour)
+    {
+        effect = json_object_get(hour, "effect");
+        if (json_unpack_ex(hour, NULL, flags, "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "hour",
+                           names[0], names[1], names[2], names[3], names[4], names[5],
+                           "effect") < 0 ||
+            (!json_is_null(effect) &&
+             json_unpack_ex(effect, NULL, flags, "{s:F, s:F, s:F, s:F}", "time", "low", "high",
+                            "retransmitted") < 0) ||
+            begin_of(hour) <= last_s || begin_of(hour) % HOUR_S != 0)
+            continue;
+        last_s = begin_of(hour);
+        json_array_append(history->hours, hour);
+    }
+}
