@@ -34,53 +34,47 @@ static const char *word_of(const struct riptide_verdict *verdict)
     return harms ? "harms" : "none";
 }
 
-/* By the library's verdict, or where it is not known yet. */
-static json_t *verdict_json(const struct daemon *daemon, const struct riptide_verdict *verdict,
-                            bool is_known)
+json_t *answer_verdict(struct daemon *daemon, const struct request *request,
+                       struct riptide_error *error)
 {
     const uint32_t asked = daemon->settings->applier.holdout_percent;
-    const char *reason = verdict->reason;
+    struct riptide_verdict verdict;
+    const bool is_known =
+        riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
+    const char *reason = verdict.reason;
 
-    if (verdict->holdout_percent == 0)
+    if (verdict.holdout_percent == 0)
         reason = "no connection is held out, which needs windows by the program (--apply), and "
                  "--holdout-percent";
     return json_pack(
         "{s:s, s:o, s:I, s:I, s:o?, s:o?, s:o?, s:s, s:s, s:s, s:f, s:b, s:f}", "verdict",
-        is_known ? word_of(verdict) : "unknown", "reason", text_or_null(reason), "connections",
-        (json_int_t)verdict->connections, "held_out", (json_int_t)verdict->held_out, "time",
-        is_known ? change_json(&verdict->time) : NULL, "retransmitted",
-        is_known ? change_json(&verdict->retransmitted) : NULL, "halves",
-        verdict->halves.held_out > 0 ? change_json(&verdict->halves) : NULL, "best", verdict->best,
-        "worst", verdict->worst, "left_out", verdict->left_out, "holdout_percent",
-        verdict->holdout_percent, "is_settled",
-        verdict->holdout_percent > 0 && verdict->holdout_percent < asked, "suspended_s",
+        is_known ? word_of(&verdict) : "unknown", "reason", text_or_null(reason), "connections",
+        (json_int_t)verdict.connections, "held_out", (json_int_t)verdict.held_out, "time",
+        is_known ? change_json(&verdict.time) : NULL, "retransmitted",
+        is_known ? change_json(&verdict.retransmitted) : NULL, "halves",
+        verdict.halves.held_out > 0 ? change_json(&verdict.halves) : NULL, "best", verdict.best,
+        "worst", verdict.worst, "left_out", verdict.left_out, "holdout_percent",
+        verdict.holdout_percent, "is_settled",
+        verdict.holdout_percent > 0 && verdict.holdout_percent < asked, "suspended_s",
         health_suspended_s(daemon));
-}
-
-json_t *answer_verdict(struct daemon *daemon, const struct request *request,
-                       struct riptide_error *error)
-{
-    struct riptide_verdict verdict;
-    bool is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
-
-    return verdict_json(daemon, &verdict, is_known);
 }
 
 static json_t *apply_json(struct daemon *daemon)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const struct opened_counts opened = health_count_opened(daemon);
-    struct riptide_verdict verdict;
-    bool is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
-    json_t *effect = NULL;
+    json_t *effect = answer_verdict(daemon, NULL, NULL);
+    const double holdout_percent = real(effect, "holdout_percent");
 
-    if (verdict.holdout_percent > 0)
-        effect = verdict_json(daemon, &verdict, is_known);
+    if (holdout_percent == 0) {
+        json_decref(effect);
+        effect = NULL;
+    }
     return json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:f, s:I, s:f, s:I, s:o?, s:o}", "asked",
                      riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by",
                      riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), "why", stats->why,
                      "reason", stats->program_reason, "cgroup", stats->cgroup, "holdout_percent",
-                     verdict.holdout_percent, "held_out", (json_int_t)stats->program.held_out,
+                     holdout_percent, "held_out", (json_int_t)stats->program.held_out,
                      "suspended_s", health_suspended_s(daemon), "suspensions",
                      (json_int_t)daemon->health.suspensions, "effect", effect, "last_minute",
                      minute_json(&daemon->health.minute, &opened));

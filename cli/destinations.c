@@ -63,7 +63,8 @@ json_t *answer_show(struct daemon *daemon, const struct request *request,
                     struct riptide_error *error)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
-    const char *off = stats->applier->program_reason;
+    const struct riptide_applier_stats *applier = stats->applier;
+    const char *off = NULL;
     uint32_t cursor = (uint32_t)request->from;
     const struct riptide_window *window;
     json_t *rows, *next = NULL;
@@ -72,6 +73,9 @@ json_t *answer_show(struct daemon *daemon, const struct request *request,
         refuse(error, -EINVAL, "from: not `next` of an earlier answer");
         return NULL;
     }
+    if (applier->rules_reason[0] && applier->rules_reason[1] &&
+        (applier->backend == RIPTIDE_ROUTES || applier->program_reason))
+        off = applier->program_reason ? applier->program_reason : applier->rules_reason[0];
     if (daemon->settings->applier.dry_run)
         off = "a dry run";
     if (stats->is_paused)

@@ -4,10 +4,11 @@
 
 #include "clock.h"
 #include "kernel.h"
-#include "log.h"
 #include "members.h"
 #include "prefixes.h"
 
+#include <ctype.h>
+#include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -83,6 +84,20 @@ static json_t *program_json(const struct daemon *daemon, const struct riptide_wi
                      verdict.holdout_percent);
 }
 
+/*
+ * The device's name, or its number ("#7") if it no longer exists. Linux allows characters that
+ * control a terminal or a shell.
+ */
+static void name_device(uint32_t ifindex, char name[IF_NAMESIZE])
+{
+    if (!if_indextoname(ifindex, name))
+        snprintf(name, IF_NAMESIZE, "#%u", ifindex);
+    for (char *c = name; *c; c++) {
+        if (!isalnum((unsigned char)*c) && !strchr("#_.:@-", *c))
+            *c = '?';
+    }
+}
+
 /* The route that TCP of riptided takes. */
 static json_t *kernel_json(const struct kernel_route *route)
 {
@@ -90,8 +105,9 @@ static json_t *kernel_json(const struct kernel_route *route)
 
     if (route->error)
         return NULL;
+    name_device(route->ifindex, dev);
     return json_pack("{s:o, s:I, s:s, s:o}", "dst", prefix_json(&route->match), "table",
-                     (json_int_t)route->table, "dev", log_device_name(route->ifindex, dev),
+                     (json_int_t)route->table, "dev", dev,
                      "initcwnd", figure_or_null(route->initcwnd));
 }
 

@@ -2,7 +2,6 @@
 /* Standard error or the journal, and the end of standard output. */
 #include "log.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -97,22 +96,6 @@ static bool journal_send(int level, const struct log_fields *fields, const char 
     return is_sent;
 }
 
-/* The rest of a line from `column` on: a long one continues below, after two blanks. */
-static void write_text(const char *text, size_t column)
-{
-    size_t n, room = LOG_COLUMNS - column;
-
-    for (; strlen(text) > room; text += n) {
-        for (n = room; n > 0 && text[n] != ' '; n--)
-            ;
-        if (n == 0)
-            n = room;
-        fprintf(stderr, "%.*s\n ", (int)n, text);
-        room = LOG_COLUMNS - 1;
-    }
-    fprintf(stderr, "%s\n", text);
-}
-
 /* Whether a line can be written without blocking: a reader that stops must not stop the daemon. */
 static bool is_writable(void)
 {
@@ -121,9 +104,12 @@ static bool is_writable(void)
     return poll(&fd, 1, 0) != 0;
 }
 
+/* A long line continues below, after two blanks. */
 static void write_line(int level, const char *text)
 {
-    int n;
+    const bool is_named = level != LOG_INFO && level != LOG_CRIT;
+    char line[LOG_TEXT_BYTES + 64], *rest = line;
+    size_t n, room = LOG_COLUMNS;
 
     if (!is_writable()) {
         log_dropped++;
@@ -133,10 +119,17 @@ static void write_line(int level, const char *text)
         fprintf(stderr, "%s: %u lines were dropped: standard error was not read\n", log_program,
                 log_dropped);
     log_dropped = 0;
-    n = fprintf(stderr, "%s: ", log_program);
-    if (level != LOG_INFO && level != LOG_CRIT)
-        n += fprintf(stderr, "%s: ", log_level_name(level));
-    write_text(text, (size_t)n);
+    snprintf(line, sizeof(line), "%s: %s%s%s", log_program, is_named ? log_level_name(level) : "",
+             is_named ? ": " : "", text);
+    for (; strlen(rest) > room; rest += n) {
+        for (n = room; n > 0 && rest[n] != ' '; n--)
+            ;
+        if (n == 0)
+            n = room;
+        fprintf(stderr, "%.*s\n ", (int)n, rest);
+        room = LOG_COLUMNS - 1;
+    }
+    fprintf(stderr, "%s\n", rest);
 }
 
 const char *log_get_warning(time_t *timep)
@@ -166,19 +159,6 @@ void log_event(int level, const struct log_fields *fields, const char *format, .
 const char *log_error_text(const struct riptide_error *error, int code)
 {
     return error->text[0] ? error->text : strerror(-code);
-}
-
-const char *log_device_name(uint32_t ifindex, char name[IF_NAMESIZE])
-{
-    if (!if_indextoname(ifindex, name)) {
-        snprintf(name, IF_NAMESIZE, "#%u", ifindex);
-        return name;
-    }
-    for (char *c = name; *c; c++) {
-        if (!isalnum((unsigned char)*c) && !strchr("_.:@-", *c))
-            *c = '?';
-    }
-    return name;
 }
 
 int log_finish(int status)

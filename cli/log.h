@@ -8,7 +8,6 @@
 
 #include "options.h"
 
-#include <net/if.h>
 #include <time.h>
 
 /* Exit statuses of both programs, besides EXIT_SUCCESS and EXIT_FAILURE. */
@@ -54,12 +53,6 @@ const char *log_get_warning(time_t *timep);
 
 /* The library's line, or the kernel's text if the library had none. */
 const char *log_error_text(const struct riptide_error *error, int code);
-
-/*
- * The device's name, or its number ("#7") if it no longer exists. Linux allows characters that
- * control a terminal or a shell: they, and all but letters, digits and _.:@- become '?'.
- */
-const char *log_device_name(uint32_t ifindex, char name[IF_NAMESIZE]);
 
 /*
  * Last call in main: the exit status, a failure if standard output was not written completely, but

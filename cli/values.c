@@ -87,15 +87,12 @@ static int parse_share(void *target, const char *text)
 
 static int parse_flag(void *target, const char *text)
 {
-    static const char *const words[] = { "no", "yes", "false", "true", "off", "on" };
+    const bool is_yes = strcmp(text, "yes") == 0;
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcmp(words[i], text) != 0)
-            continue;
-        *(bool *)target = i % 2;
-        return 0;
-    }
-    return -EINVAL;
+    if (!is_yes && strcmp(text, "no") != 0)
+        return -EINVAL;
+    *(bool *)target = is_yes;
+    return 0;
 }
 
 const char *log_level_name(int level)

@@ -88,7 +88,7 @@ def test_without_a_place_it_goes_on_with_one_warning(net, read_only, option, val
 
 @pytest.mark.parametrize("answer, said", [
     (b"", "ended before"), (b'{"ok":true,"health', "ended before"), (b"{}\n", "malformed"),
-    (b"\x00\xff\n", "malformed"), (b'{"ok":false,"error":"no"}\n', "no"), (b"[" * 5000 + b"\n", "malformed")])
+    (b"\xff\n", "malformed"), (b'{"ok":false,"error":"no"}\n', "no"), (b"[" * 5000 + b"\n", "malformed")])
 def test_answer_that_is_none_is_one_line(host, tmp_path, answer, said):
     """Another program answers instead of riptided."""
     def serve():

@@ -91,7 +91,7 @@ def test_windows_that_do_harm_are_suspended_and_are_tried_again_twice_as_late(sh
     state = tmp_path / "state"
 
     def riptided(has_rules):
-        return Daemon(near, "--apply", backend, "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND, "--pacing", "off",
+        return Daemon(near, "--apply", backend, "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND, "--pacing", "no",
                       "--holdout-percent", 20, "--state", state, has_rules=has_rules)
 
     def suspended():

@@ -44,7 +44,7 @@ TEST(numbers_words_and_shares)
     ASSERT_READ(value_u32, uint32_t, "010", 10);
     ASSERT_READ(value_u8, uint8_t, "255", 255);
     ASSERT_READ(value_flag, bool, "yes", true);
-    ASSERT_READ(value_flag, bool, "off", false);
+    ASSERT_READ(value_flag, bool, "no", false);
     ASSERT_READ(value_share, double, "20%", 0.2);
     ASSERT_READ(value_share, double, "0.00000001", 0.00000001);
     ASSERT_READ(value_backend, unsigned int, "both", RIPTIDE_BOTH);
@@ -68,7 +68,7 @@ TEST(what_makes_no_sense_is_refused_and_changes_nothing)
             "99999999999999999999s" } },
         { &value_u32, { NO_NUMBERS } },
         { &value_u8, { NO_NUMBERS, "256" } },
-        { &value_flag, { "", "yes ", "maybe", "1", "YES" } },
+        { &value_flag, { "", "yes ", "maybe", "1", "YES", "on" } },
         { &value_path, { "", "/a\nb", "\x7f" } },
         { &value_share,
           { "", ".", "-0.5", "+0.5", "nan", "inf", "0.5 ", "0,5", "0.5.", "%", "5%%", "5 %" } },
