@@ -229,10 +229,10 @@ def test_agent_can_be_paused_and_hinted(net: Network) -> None:
         wait_until(lambda: run_round(agent) and windows(net.host) == {"203.0.113.7": 15}, "the hint")
         agent.pause()
         assert rules(net.host) == []
-        assert agent.find("203.0.113.7").route.reason == "paused"
+        assert (route := agent.find("203.0.113.7").route) and route.reason == "paused"
         agent.resume()
         wait_until(lambda: run_round(agent) and len(rules(net.host)) == 2, "rules")
-        assert agent.find("203.0.113.7").route.reason == ""
+        assert (route := agent.find("203.0.113.7").route) and route.reason == ""
         agent.remove_hint("203.0.113.0/24")
         with pytest.raises(riptide.UnknownError):
             agent.remove_hint("203.0.113.0/24")
