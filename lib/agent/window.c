@@ -8,9 +8,12 @@
 
 #include <stdio.h>
 
-/* Fills what one backend has of the window's destination. Returns it, or NULL. */
+/*
+ * Fills what one backend has of the window's destination, and `why` that is not in force; NULL: it
+ * is. Returns it, or NULL.
+ */
 static const struct riptide_route *fill_given(const struct riptide_agent *agent,
-                                              enum riptide_backend backend,
+                                              enum riptide_backend backend, const char *why,
                                               const struct riptide_route *popped,
                                               struct riptide_route *given)
 {
@@ -22,10 +25,6 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
     /* A dry run has no map, which would have the window. */
     bool would_have = backend == RIPTIDE_PROGRAM && agent->stages.applier.dry_run && estimate &&
                       estimate->cwnd > 0;
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
-    const char *why = backend == RIPTIDE_PROGRAM
-                          ? stats.program_reason
-                          : stats.rules_reason[family_index(window->dst.family)];
     char off[RIPTIDE_PREFIX_TEXT_BYTES];
     const struct riptide_route *found;
 
@@ -57,6 +56,7 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
 void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst,
                  const struct riptide_route *popped)
 {
+    const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
     struct riptide_window *window = &agent->window;
 
     *window = (struct riptide_window){ .dst = *dst };
@@ -64,8 +64,10 @@ void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst,
         window->estimate = &agent->estimate;
         window->dst = agent->estimate.dst;
     }
-    window->route = fill_given(agent, RIPTIDE_ROUTES, popped, &agent->route);
-    window->program = fill_given(agent, RIPTIDE_PROGRAM, popped, &agent->program);
+    window->route = fill_given(agent, RIPTIDE_ROUTES, stats.rules_reason[family_index(dst->family)],
+                               popped, &agent->route);
+    window->program =
+        fill_given(agent, RIPTIDE_PROGRAM, stats.program_reason, popped, &agent->program);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
