@@ -110,10 +110,10 @@ def test_a_newer_window_is_tried_instead_of_one_that_is_refused(net, cgroup, pre
     with Windows(net.host, cgroup, 0, (no_memory,)) as windows:
         refuses.touch()
         for cwnd in (20, 30):
-            windows.driver.follow(f"set 203.0.113.1 {cwnd}", "set 203.0.113.2 40")
-            wait_until(lambda: windows.driver.later() and f" failed {cwnd} " in windows.driver.routes["203.0.113.1"], "a refusal")
+            windows.follow(f"set 203.0.113.1 {cwnd}", "set 203.0.113.2 40")
+            wait_until(lambda: windows.later() and f" failed {cwnd} " in windows.routes["203.0.113.1"], "a refusal")
         refuses.unlink()
-        wait_until(lambda: windows.driver.later() and net.starts("203.0.113.2") == 40, "all of them")
+        wait_until(lambda: windows.later() and net.starts("203.0.113.2") == 40, "all of them")
         assert net.starts("203.0.113.1") == 30
 
 

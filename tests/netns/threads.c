@@ -65,22 +65,21 @@ static void serve(struct riptide_agent *agent)
     printf("destinations %llu\n", (unsigned long long)destinations);
 }
 
-static void *run(void *numberp)
+/* Its own agent for a while, then the other thread's. */
+static void *run(void *own)
 {
-    size_t number = *(const size_t *)numberp;
+    struct riptide_agent **agent = own, **other = agent == &agents[0] ? &agents[1] : &agents[0];
 
-    agents[number] = start_agent();
-    serve(agents[number]);
+    *agent = start_agent();
+    serve(*agent);
     pthread_barrier_wait(&exchange);
-    number = THREADS - 1 - number;
-    serve(agents[number]);
-    riptide_agent_free(agents[number]);
+    serve(*other);
+    riptide_agent_free(*other);
     return NULL;
 }
 
 int main(void)
 {
-    size_t numbers[THREADS] = { 0, 1 };
     pthread_t threads[THREADS];
     pthread_attr_t attributes;
 
@@ -88,7 +87,7 @@ int main(void)
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     for (size_t i = 0; i < THREADS; i++) {
-        if (pthread_create(&threads[i], &attributes, run, &numbers[i]) != 0)
+        if (pthread_create(&threads[i], &attributes, run, &agents[i]) != 0)
             errx(EXIT_FAILURE, "pthread_create");
     }
     for (size_t i = 0; i < THREADS; i++)
