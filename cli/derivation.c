@@ -5,7 +5,6 @@
  */
 #include "commands.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_applied(const json_t *backend)

@@ -65,6 +65,9 @@ static uint32_t number_of(const struct nlattr *attribute, uint32_t otherwise)
                                                     : mnl_attr_get_u32(attribute);
 }
 
+/* Of one rule as text, with what follows it. */
+enum { MAX_RULE_BYTES = 84 };
+
 /* While rules are read. */
 struct rules {
     uint8_t family; /* 0: both */
@@ -101,6 +104,11 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
     if (*is_past || table == RT_TABLE_LOCAL || (rules->table && table != rules->table) ||
         (rules->family && header->family != rules->family))
         return MNL_CB_OK;
+    if (n + MAX_RULE_BYTES > KERNEL_RULES_BYTES) {
+        if (rules->before[n - 1] != '.')
+            strcpy(rules->before + n, ", ...");
+        return MNL_CB_OK;
+    }
     if (table != RT_TABLE_MAIN)
         snprintf(name, sizeof(name), "%" PRIu32, table);
     if (suppress != UINT32_MAX)
