@@ -6,6 +6,7 @@
 #include "control.h"
 
 #include "clock.h"
+#include "options.h"
 #include "text.h"
 
 #include <errno.h>
@@ -79,8 +80,7 @@ int control_find_group(const char *name, gid_t *gidp, struct riptide_error *erro
 {
     FILE *file = name ? fopen("/etc/group", "re") : NULL;
     struct group *group;
-    unsigned long number;
-    char *end;
+    uint32_t number;
 
     *gidp = NOBODY;
     while (file && (group = fgetgrent(file))) {
@@ -91,9 +91,8 @@ int control_find_group(const char *name, gid_t *gidp, struct riptide_error *erro
         fclose(file);
     if (!name || *gidp != NOBODY)
         return 0;
-    number = strtoul(name, &end, 10);
-    if (*name >= '0' && *name <= '9' && !*end && number < NOBODY) {
-        *gidp = (gid_t)number;
+    if (value_u32.parse(&number, name) == 0 && number != NOBODY) {
+        *gidp = number;
         return 0;
     }
     error->field = "control_group";
@@ -196,10 +195,13 @@ static void answer(struct control *control, const struct client *client)
     char line[REQUEST_MAX_BYTES];
     ssize_t n_read = recv(client->fd, line, sizeof(line), MSG_DONTWAIT);
     const char *end = n_read > 0 ? memchr(line, '\n', (size_t)n_read) : NULL;
+    char *text;
 
-    send_answer(client->fd,
-                end ? request_answer(control->daemon, line, (size_t)(end - line), client->may_change)
-                    : request_refuse("a request is one line of at most 4096 bytes, sent at once"));
+    if (end)
+        text = request_answer(control->daemon, line, (size_t)(end - line), client->may_change);
+    else
+        text = request_refuse("a request is one line of at most 4096 bytes, sent at once");
+    send_answer(client->fd, text);
     /* The budget is for the others, and pays for all work of a turn. */
     if (client->may_change)
         control->budget_ns += (int64_t)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);

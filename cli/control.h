@@ -17,8 +17,8 @@ struct control;
 /*
  * Listens. `group`: name or number of the group whose members may make changes, as root may; NULL:
  * none. The daemon must outlive it. One without a listener at `path` is replaced. Errors, each with
- * a line: as control_find_group, -EADDRINUSE (another daemon, or no socket), -ENAMETOOLONG, those of
- * bind(2).
+ * a line: as control_find_group, -EADDRINUSE (another daemon, or no socket), -ENAMETOOLONG, those
+ * of bind(2).
  */
 int control_open(struct control **controlp, const char *path, const char *group,
                  struct daemon *daemon, struct riptide_error *error);

@@ -17,7 +17,8 @@
 #include <string.h>
 
 /* A section of the file has no end. */
-static struct riptide_hint *find(struct hints *hints, const struct riptide_prefix *dst, bool has_end)
+static struct riptide_hint *find(struct hints *hints, const struct riptide_prefix *dst,
+                                 bool has_end)
 {
     for (size_t i = 0; i < hints->n; i++) {
         if (prefix_equals(&hints->list[i].dst, dst) && (hints->list[i].until_ns > 0) == has_end)

@@ -78,8 +78,8 @@ static bool journal_send(int level, const struct log_fields *fields, const char 
     bool is_sent = false;
 
     if (out && fd >= 0) {
-        fprintf(out, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n", level, log_program,
-                text);
+        fprintf(out, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n",
+                level > LOG_ERR ? level : LOG_ERR, log_program, text);
         put_field(out, "RIPTIDE_EVENT", fields->event);
         put_field(out, "RIPTIDE_DESTINATION", fields->destination);
         put_field(out, "RIPTIDE_REASON", fields->reason);

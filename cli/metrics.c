@@ -78,7 +78,8 @@ static void put_windows(FILE *out, struct daemon *daemon)
         "Times that windows were suspended.");
     put(out, "riptide_hints", (double)hints_count(daemon),
         "Hints in force, sections for prefixes included.");
-    put(out, "riptide_holdout_ratio", holds_out ? daemon->settings->applier.holdout_percent / 1e2 : 0,
+    put(out, "riptide_holdout_ratio",
+        holds_out ? daemon->settings->applier.holdout_percent / 1e2 : 0,
         "The share of connections to hold out until the first verdict.");
     put(out, "riptide_destinations", (double)estimator->destinations,
         "Destinations with a window.");

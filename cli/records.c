@@ -93,7 +93,8 @@ static json_t *median_json(const struct opened_counts *now, const struct opened_
 
 json_t *minute_json(const struct minute *minute, const struct opened_counts *now)
 {
-    struct opened_counts then = minute->then[minute->n < MINUTE_PARTS ? 0 : minute->n % MINUTE_PARTS];
+    const unsigned int first = minute->n < MINUTE_PARTS ? 0 : minute->n % MINUTE_PARTS;
+    struct opened_counts then = minute->then[first];
     json_int_t with_window, held_out, without;
 
     if (minute->n == 0)
@@ -167,7 +168,8 @@ void history_note(struct history *history, const struct history_now *now)
 void history_load(struct history *history, const json_t *hours)
 {
     const size_t flags = JSON_VALIDATE_ONLY | JSON_STRICT;
-    json_int_t last_s = begin_of(json_array_get(history->hours, json_array_size(history->hours) - 1));
+    const size_t n_known = json_array_size(history->hours);
+    json_int_t last_s = begin_of(json_array_get(history->hours, n_known - 1));
     json_t *hour, *effect;
     size_t i;
 
