@@ -55,7 +55,7 @@ static void say(uint16_t type, int32_t error)
     } answer = { { .nlmsg_len = sizeof(answer),
                    .nlmsg_type = type,
                    .nlmsg_seq = bed.dump.seq,
-                   .nlmsg_pid = bed.dump.portid },
+                   .nlmsg_pid = mnl_socket_get_portid(bed.dump.sockets) },
                  error };
 
     assert_int_equal(send(bed.kernel, &answer, sizeof(answer), 0), sizeof(answer));
