@@ -11,6 +11,7 @@
  *     later             lets a minute pass for the applier
  *     pause, resume     as the function
  *     arm COOKIE        "arm NAME" of such a connection, as user space computes it
+ *     opened COOKIE     "opened NAME": the arm in which the program noted it, or "none"
  *
  *     start, stop       as the functions, each answered with "NAME ERRNO"
  *     dispatch          until the applier has nothing to do, or endlessly much: "dispatched TIMES"
@@ -24,6 +25,7 @@
  * DRIVER_CGROUP in the environment: windows by the program on that cgroup as well, and nothing else
  * where DRIVER_APPLY is "program"; DRIVER_HOLDOUT percent of connections are held out.
  */
+#include "apply/applier.h"
 #include "verdict/verdict.h"
 
 #include <errno.h>
@@ -162,6 +164,15 @@ static void print_arm(const char *cookie)
     fflush(stdout);
 }
 
+static void print_opened(const struct riptide_applier *applier, const char *cookie)
+{
+    struct opened opened;
+    bool is_noted = applier_find_opened(applier, strtoull(cookie, NULL, 10), false, &opened);
+
+    printf("opened %s\n", is_noted ? riptide_name(RIPTIDE_NAMES_ARM, opened.arm) : "none");
+    fflush(stdout);
+}
+
 static int follow_line(struct riptide_applier *applier, struct input *input, char *line)
 {
     if (strncmp(line, "set ", 4) == 0)
@@ -170,6 +181,8 @@ static int follow_line(struct riptide_applier *applier, struct input *input, cha
         return riptide_applier_set_paused(applier, line[0] == 'p');
     if (strncmp(line, "arm ", 4) == 0)
         print_arm(line + 4);
+    else if (strncmp(line, "opened ", 7) == 0)
+        print_opened(applier, line + 7);
     else if (strcmp(line, "start") == 0)
         print_answer("start", -riptide_applier_start(applier, NULL));
     else if (strcmp(line, "stop") == 0)

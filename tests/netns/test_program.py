@@ -28,6 +28,9 @@ class Windows(Driver):
     def counts(self):
         return {name: self.quiet()[name] for name in ("given", "paced", "kept", "held_out")}
 
+    def opened(self, socket):
+        return self.call(f"opened {cookie_of(socket)}", "opened")
+
     def arm(self, connection):
         return self.call(f"arm {cookie_of(connection.near)}", "arm")
 
@@ -329,6 +332,23 @@ def test_where_another_takes_all_callbacks_half_a_round_trip_is_left(path, cgrou
         assert connection.cwnd() == 100
         assert (first_pace(connection) > 1.15, pacing_limit(connection.near)) == (True, NO_LIMIT)
         assert windows.counts()["paced"] == 1
+
+
+@pytest.mark.parametrize("rtt_us, arms", [(0, ["none"]), (100_000, ["window", "holdout"])])
+def test_what_cannot_be_paced_is_noted_in_no_arm(path, cgroup, rtt_us, arms):
+    """A server's connection by fast open, which has no round trip time of its own."""
+    _, near, far = path
+    near.sysctl("ipv4/tcp_fastopen", 0x602)
+    far.sysctl("ipv4/tcp_fastopen", 0x5)
+    with Windows(near, cgroup, 50) as windows, near.socket(socket.AF_INET) as server, far.socket(socket.AF_INET) as client:
+        windows.set("10.9.2.1", 100, pacing_percent=100, rtt_us=rtt_us)
+        server.bind(("", 0))
+        server.listen()
+        client.bind(("10.9.2.1", 0))
+        client.sendto(b"asks", socket.MSG_FASTOPEN, ("10.9.1.1", server.getsockname()[1]))
+        accepted, _ = server.accept()
+        with accepted:
+            assert windows.opened(accepted) in arms
 
 
 def greet(connection, n_bytes):
