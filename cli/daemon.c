@@ -201,7 +201,7 @@ static int serve(struct daemon *daemon)
         report_start(daemon);
     }
     run(daemon, signals_fd);
-    service_stopping();
+    service_notify("STOPPING=1");
     status = finish(daemon);
     control_close(daemon->control);
     close(signals_fd);

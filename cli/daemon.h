@@ -103,10 +103,10 @@ struct daemon {
     struct history history;
     struct service service;
     enum ending ending;
-    uint64_t saved_ns;       /* when the state was last saved, or the attempt failed; 0: not yet */
+    uint64_t save_ns;        /* when it is due: at first at once, to report a wrong path early */
     char state_failure[256]; /* why, as logged; empty: it did not fail */
     char history_failure[256];
-    uint64_t metrics_ns;     /* when metrics were last written, or the attempt failed; 0: not yet */
+    uint64_t metrics_ns;     /* when metrics are due */
     char metrics_failure[256];
     bool has_metrics; /* the file is there, and ours */
 };
@@ -126,7 +126,8 @@ void service_event(struct service *service, const struct riptide_agent_event *ev
 /* Tells the watchdog that rounds complete, if that is due. Returns a timeout for poll, ms. */
 int service_turn(struct service *service);
 
-void service_stopping(void);
+/* Tells the manager at once, without blocking. Returns whether it was told. */
+bool service_notify(const char *text);
 
 /* In report.c: the line of the start, and one for each event. */
 void report_start(struct daemon *daemon);
@@ -142,6 +143,12 @@ const char *health_word(const struct daemon *daemon, char reason[256]);
 void health_explain_full(const struct settings *settings,
                          const struct riptide_estimator_stats *stats, char reason[256]);
 
+/* Since the start. */
+struct opened_counts health_count_opened(const struct daemon *daemon);
+
+/* Time until windows are tried again; 0: they are given. */
+double health_suspended_s(const struct daemon *daemon);
+
 /* In records.c: keeps a change, in place of an old one; and lists those of a destination. */
 void changes_note(struct changes *changes, const struct riptide_route *route);
 json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst);
@@ -155,12 +162,6 @@ void history_note(struct history *history, const struct history_now *now);
 
 /* Takes hours of a file, but for what is damaged. */
 void history_load(struct history *history, const json_t *hours);
-
-/* So far. */
-struct opened_counts health_count_opened(const struct daemon *daemon);
-
-/* Time until windows are tried again; 0: they are given. */
-double health_suspended_s(const struct daemon *daemon);
 
 /* In destinations.c: the destination of a peer; of a wider prefix, that of its first address. */
 struct riptide_prefix destinations_group(const struct settings *settings,

@@ -173,15 +173,6 @@ static void write_metrics(struct daemon *daemon)
     daemon->has_metrics = r == 0 || (daemon->has_metrics && r != -EINVAL);
 }
 
-/* The first time at once, to report a wrong path early. */
-static bool is_due(uint64_t *last_ns, uint64_t now_ns, uint64_t interval_ns)
-{
-    if (*last_ns > 0 && now_ns - *last_ns < interval_ns)
-        return false;
-    *last_ns = now_ns;
-    return true;
-}
-
 void files_tick(struct daemon *daemon, const struct riptide_tick *tick)
 {
     const struct settings *settings = daemon->settings;
@@ -191,11 +182,14 @@ void files_tick(struct daemon *daemon, const struct riptide_tick *tick)
     if (clock_read_ns(CLOCK_REALTIME) / NS_PER_S - daemon->history.last.realtime_s >= NOTE_S)
         files_note_hour(daemon);
     /* Routing changes must not wait for the disk. */
-    if (is_due(&daemon->saved_ns, tick->finished_ns, SAVE_INTERVAL_NS))
+    if (tick->finished_ns >= daemon->save_ns) {
+        daemon->save_ns = tick->finished_ns + SAVE_INTERVAL_NS;
         files_save(daemon, false);
-    if (settings->metrics && !settings->applier.dry_run &&
-        is_due(&daemon->metrics_ns, tick->finished_ns, METRICS_ROUNDS * round_ns))
+    }
+    if (settings->metrics && !settings->applier.dry_run && tick->finished_ns >= daemon->metrics_ns) {
+        daemon->metrics_ns = tick->finished_ns + METRICS_ROUNDS * round_ns;
         write_metrics(daemon);
+    }
 }
 
 void files_end(struct daemon *daemon, int r, const struct riptide_error *error)

@@ -12,8 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* To a path, or to an abstract name that begins with @. Never blocks. */
-static bool notify(const char *text)
+/* To a path, or to an abstract name that begins with @. */
+bool service_notify(const char *text)
 {
     struct sockaddr_un manager = { .sun_family = AF_UNIX };
     const char *name = getenv("NOTIFY_SOCKET");
@@ -54,7 +54,7 @@ void service_event(struct service *service, const struct riptide_agent_event *ev
         service->last_tick_ns = clock_read_ns(CLOCK_MONOTONIC);
         service->interval_ns = event->tick->interval_ns;
         if (!service->has_failed && !service->is_ready)
-            service->is_ready = notify("READY=1");
+            service->is_ready = service_notify("READY=1");
         service->has_failed = false;
     }
 }
@@ -69,12 +69,7 @@ int service_turn(struct service *service)
         service->told_ns = now_ns;
         /* A turning loop is not enough: a round that never ends would not be detected. */
         if (now_ns - service->last_tick_ns <= service->interval_ns + service->watchdog_ns)
-            notify("WATCHDOG=1");
+            service_notify("WATCHDOG=1");
     }
     return (int)((service->told_ns + service->watchdog_ns - now_ns) / 1000000) + 1;
-}
-
-void service_stopping(void)
-{
-    notify("STOPPING=1");
 }
