@@ -59,12 +59,23 @@ static json_t *row_json(const struct riptide_window *window)
                      estimate ? (json_int_t)estimate->min_rtt_us : 0, text_or_null(reason));
 }
 
+/* Why no window is given, or not all; empty: all are. */
+static void explain_off(const struct daemon *daemon, char off[256])
+{
+    const char *health = health_word(daemon, off);
+
+    if (daemon->settings->applier.dry_run)
+        snprintf(off, 256, "a dry run");
+    else if (strcmp(health, "paused") == 0)
+        snprintf(off, 256, "paused, until riptide resume");
+    else if (strcmp(health, "off") && strcmp(health, "degraded") && strcmp(health, "suspended"))
+        off[0] = '\0';
+}
+
 json_t *answer_show(struct daemon *daemon, const struct request *request,
                     struct riptide_error *error)
 {
-    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
-    const struct riptide_applier_stats *applier = stats->applier;
-    const char *off = NULL;
+    char off[256] = "";
     uint32_t cursor = (uint32_t)request->from;
     const struct riptide_window *window;
     json_t *rows, *next = NULL;
@@ -73,13 +84,8 @@ json_t *answer_show(struct daemon *daemon, const struct request *request,
         refuse(error, -EINVAL, "from: not `next` of an earlier answer");
         return NULL;
     }
-    if (applier->rules_reason[0] && applier->rules_reason[1] &&
-        (applier->backend == RIPTIDE_ROUTES || applier->program_reason))
-        off = applier->program_reason ? applier->program_reason : applier->rules_reason[0];
-    if (daemon->settings->applier.dry_run)
-        off = "a dry run";
-    if (stats->is_paused)
-        off = "paused, until riptide resume";
+    if (request->from == 0)
+        explain_off(daemon, off);
     rows = json_array();
     for (int i = 0; i < MAX_LOOKS && json_array_size(rows) < PAGE && !next; i++) {
         if (riptide_agent_next(daemon->agent, &cursor, &window) != 0)
@@ -88,7 +94,7 @@ json_t *answer_show(struct daemon *daemon, const struct request *request,
                  (!request->dst.family || prefix_holds(&request->dst, &window->dst)))
             json_array_append_new(rows, row_json(window));
     }
-    return json_pack("{s:o, s:o, s:[s, s, s, s, s, s], s:s?}", "routes", rows, "next",
+    return json_pack("{s:o, s:o, s:[s, s, s, s, s, s], s:o}", "routes", rows, "next",
                      next ? next : json_integer(cursor), "columns", "dst", "window", "by",
-                     "connections", "min_rtt_us", "reason", "off", off);
+                     "connections", "min_rtt_us", "reason", "off", text_or_null(off));
 }
