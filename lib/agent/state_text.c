@@ -6,7 +6,7 @@
  *     riptide agent 2
  *     paused=1
  *     hint=203.0.113.0/24 cwnd_max=15 off=0 until_ns=1790000000000000000 left_ns=3600000000000
- *     outcome=29 sums=40,2,81920,167772160,3276,536756
+ *     outcome=29 sums=40,81920,167772160,3276,536756
  *     experiment=5 phase=0 stretches=1 until_ns=0 wait_ns=0 given_ns=0 shown_ns=0
  *
  * Fields as in lib/compute/state.c: unknown ones are skipped, and those that are missing are 0.

@@ -31,7 +31,6 @@ static inline size_t class_of(size_t size, size_t rtt)
 /* What is added up of the connections of a class and arm. */
 enum sum {
     SUM_CONNECTIONS,
-    SUM_RETRANSMITTING, /* of these, those that retransmitted */
     SUM_TIME,           /* binary logarithm of busy time in own smallest round trips, 0 to 20 */
     SUM_TIME_SQUARES,
     SUM_RETRANSMITTED, /* segments by all segments with data, 0 to 1 each */

@@ -34,7 +34,6 @@ static inline void fill(struct outcomes *outcomes, enum holdout_phase phase, siz
                         double n_retransmitting, double share)
 {
     const double sums[SUMS] = { n,
-                                n_retransmitting,
                                 n * doublings,
                                 n * (doublings * doublings + spread * spread),
                                 n_retransmitting * share,

@@ -42,7 +42,7 @@ static const double *only_sums(const struct outcomes *outcomes)
 
 TEST(sums_by_hand)
 {
-    static const double three[SUMS] = { 3, 2, 5, 9, 0.25, 2 * 0.125 * 0.125 };
+    static const double three[SUMS] = { 3, 5, 9, 0.25, 2 * 0.125 * 0.125 };
     struct outcomes outcomes = { 0 };
 
     assert_int_equal(ENTER(&outcomes, closed = true), OUTCOME_COUNTS);
@@ -180,13 +180,13 @@ TEST(sums_are_exact)
 
 TEST(impossible_sums_are_known)
 {
-    static const double possible[SUMS] = { 2, 1, 4, 8, 0.125, 0.125 * 0.125 };
+    static const double possible[SUMS] = { 2, 4, 8, 0.125, 0.125 * 0.125 };
     static const struct {
         enum sum sum;
         double value;
     } cases[] = {
         { SUM_CONNECTIONS, 0 },     { SUM_CONNECTIONS, -1 },   { SUM_CONNECTIONS, NAN },
-        { SUM_CONNECTIONS, INFINITY }, { SUM_RETRANSMITTING, 3 }, { SUM_RETRANSMITTING, -1 },
+        { SUM_CONNECTIONS, INFINITY },
         { SUM_TIME, 41 },           { SUM_TIME, NAN },         { SUM_TIME_SQUARES, 7 },
         { SUM_TIME_SQUARES, 81 },   { SUM_RETRANSMITTED, -1 }, { SUM_RETRANSMITTED, 2.1 },
         { SUM_RETRANSMITTED_SQUARES, 0.2 }, { SUM_RETRANSMITTED_SQUARES, NAN },
