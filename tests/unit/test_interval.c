@@ -14,18 +14,6 @@ static struct interval interval_of(uint64_t configured_ns, uint64_t ttl_ns, doub
     return interval;
 }
 
-TEST(cheap_dump_or_no_share_changes_nothing)
-{
-    struct interval interval = interval_of(S, 90 * S, 0.05);
-
-    for (int i = 0; i < 100; i++)
-        interval_update(&interval, 50 * MS, true);
-    assert_int_equal(interval.current_ns, S);
-    interval = interval_of(S, 90 * S, 0);
-    interval_update(&interval, 10 * S, true);
-    assert_int_equal(interval.current_ns, S);
-}
-
 static void update_many(struct interval *interval, int n, uint64_t cost_ns)
 {
     for (int i = 0; i < n; i++)
@@ -44,18 +32,30 @@ TEST(clock_of_coarse_ticks_has_little_effect)
     }
 }
 
-TEST(interval_never_reaches_the_time_to_live)
+TEST(dumps_of_one_cost_have_an_interval)
 {
-    struct interval interval = interval_of(S, 90 * S, 0.05);
+    static const struct {
+        const char *what;
+        uint64_t configured_ns, cost_ns;
+        double max_share;
+        uint64_t interval_ns;
+    } cases[] = {
+        { "within the share", S, 50 * MS, 0.05, S },
+        { "no share", S, 10 * S, 0, S },
+        { "half the time to live at most", S, 100 * S, 0.05, 45 * S },
+        { "but no less than configured", 60 * S, 100 * S, 0.05, 60 * S },
+    };
+    struct interval longest = interval_of(S, UINT64_MAX, 0.000001);
 
-    update_many(&interval, 10, 100 * S);
-    assert_int_equal(interval.current_ns, 45 * S);
-    interval = interval_of(60 * S, 90 * S, 0.05); /* half of it is less than configured */
-    interval_update(&interval, 100 * S, true);
-    assert_int_equal(interval.current_ns, 60 * S);
-    interval = interval_of(S, UINT64_MAX, 0.000001);
-    interval_update(&interval, UINT64_MAX, true);
-    assert_true(interval.current_ns <= UINT64_MAX / 2 + 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct interval interval = interval_of(cases[i].configured_ns, 90 * S, cases[i].max_share);
+
+        update_many(&interval, 100, cases[i].cost_ns);
+        if (interval.current_ns != cases[i].interval_ns)
+            fail_msg("%s: %.9f s", cases[i].what, (double)interval.current_ns / S);
+    }
+    interval_update(&longest, UINT64_MAX, true);
+    assert_true(longest.current_ns <= UINT64_MAX / 2 + 1);
 }
 
 TEST(interval_shrinks_by_steps_to_what_is_configured)

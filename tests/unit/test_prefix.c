@@ -28,16 +28,6 @@ static void assert_text(const struct riptide_prefix *prefix, const char *expecte
     assert_string_equal(text, expected);
 }
 
-/* Memory of its own, so that valgrind and sanitizers see addr[16] being read. */
-static struct riptide_prefix *boxed(const struct riptide_prefix *prefix)
-{
-    struct riptide_prefix *copy = malloc(sizeof(*copy));
-
-    assert_non_null(copy);
-    *copy = *prefix;
-    return copy;
-}
-
 static void flip(struct riptide_prefix *prefix, unsigned int bit)
 {
     prefix->addr[bit / 8] ^= (uint8_t)(0x80 >> (bit % 8));
@@ -139,13 +129,12 @@ TEST(truncate_keeps_exactly_len_bits)
 
     memset(ones.addr, 0xff, sizeof(ones.addr));
     for (unsigned int len = 0; len <= 128; len++) {
-        struct riptide_prefix *prefix = boxed(&ones);
+        struct riptide_prefix prefix = ones;
 
-        prefix_truncate(prefix, (uint8_t)len);
-        assert_int_equal(prefix->len, len);
+        prefix_truncate(&prefix, (uint8_t)len);
+        assert_int_equal(prefix.len, len);
         for (unsigned int bit = 0; bit < 128; bit++)
-            assert_int_equal(prefix->addr[bit / 8] >> (7 - bit % 8) & 1, bit < len);
-        free(prefix);
+            assert_int_equal(prefix.addr[bit / 8] >> (7 - bit % 8) & 1, bit < len);
     }
 }
 
@@ -154,20 +143,18 @@ static void check_contains(const char *address, unsigned int bits)
     struct riptide_prefix host = prefix(address);
 
     for (unsigned int len = 0; len <= bits; len++) {
-        struct riptide_prefix *inner = boxed(&host), *outer = boxed(&host);
+        struct riptide_prefix inner = host, outer = host;
 
-        prefix_truncate(outer, (uint8_t)len);
-        assert_true(riptide_prefix_contains(outer, inner));
-        assert_true(riptide_prefix_contains(outer, outer));
-        assert_int_equal(riptide_prefix_contains(inner, outer), len == bits);
+        prefix_truncate(&outer, (uint8_t)len);
+        assert_true(riptide_prefix_contains(&outer, &inner));
+        assert_true(riptide_prefix_contains(&outer, &outer));
+        assert_int_equal(riptide_prefix_contains(&inner, &outer), len == bits);
         for (unsigned int bit = 0; bit < bits; bit++) {
-            flip(inner, bit);
-            if (riptide_prefix_contains(outer, inner) != (bit >= len))
+            flip(&inner, bit);
+            if (riptide_prefix_contains(&outer, &inner) != (bit >= len))
                 fail_msg("%s/%u and bit %u", address, len, bit);
-            flip(inner, bit);
+            flip(&inner, bit);
         }
-        free(inner);
-        free(outer);
     }
 }
 
