@@ -203,17 +203,16 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
 {
     struct riptide_observer_stats *stats = &observer->stats;
     struct riptide_sample *sample = &observer->samples[observer->next];
-    enum sample_verdict verdict =
-        sample_parse(sample, NLMSG_DATA(message), NLMSG_PAYLOAD(message, 0));
+    bool is_sample = sample_parse(sample, NLMSG_DATA(message), NLMSG_PAYLOAD(message, 0));
 
     stats->closed += is_closed;
-    if (verdict == SAMPLE_OK) {
+    if (is_sample) {
         sample->closed = is_closed;
         sample->shown = seen_contains(&observer->seen, sample->cookie);
         if (!is_closed)
             seen_add(&observer->seen, sample->cookie);
     }
-    if (verdict != SAMPLE_OK || is_left_out(observer, sample)) {
+    if (!is_sample || is_left_out(observer, sample)) {
         stats->left_out++;
         return false;
     }

@@ -105,29 +105,25 @@ __attribute__((noinline)) static void fill_from_short(struct riptide_sample *sam
     fill(sample, msg, &copy);
 }
 
-enum sample_verdict sample_parse(struct riptide_sample *sample, const void *payload, size_t len)
+bool sample_parse(struct riptide_sample *sample, const void *payload, size_t len)
 {
     const struct inet_diag_msg *msg = payload;
     const struct nlattr *attr = NULL;
     const struct tcp_info_at4 *info;
     size_t n_bytes;
 
-    if (len < sizeof(*msg) || prefix_family_bits(msg->idiag_family) == 0)
-        return SAMPLE_MALFORMED;
-    if (sample_is_local(msg->idiag_family, msg->id.idiag_dst))
-        return SAMPLE_LOCAL;
-    if (!find_info(&attr, payload, len))
-        return SAMPLE_MALFORMED;
-    if (!attr)
-        return SAMPLE_NO_INFO;
+    if (len < sizeof(*msg) || prefix_family_bits(msg->idiag_family) == 0 ||
+        sample_is_local(msg->idiag_family, msg->id.idiag_dst) ||
+        !find_info(&attr, payload, len) || !attr)
+        return false;
     info = (const void *)(attr + 1);
     n_bytes = attr->nla_len - sizeof(*attr);
     if (n_bytes < INFO_MIN_BYTES || info->tcp.tcpi_snd_cwnd == 0)
-        return SAMPLE_MALFORMED;
+        return false;
 
     if (n_bytes >= sizeof(*info))
         fill(sample, msg, info);
     else
         fill_from_short(sample, msg, info, n_bytes);
-    return SAMPLE_OK;
+    return true;
 }

@@ -50,8 +50,8 @@ enum outcome_entry outcome_of(struct outcome *outcome, const struct riptide_samp
     share = rounded_to(sum_unit[SUM_RETRANSMITTED],
                        lesser((double)sample->retrans_segs / (double)sent, 1));
     *outcome = (struct outcome){
-        .class = class_of(find_group(class_bytes, SIZES, sample->acked_bytes),
-                          find_group(class_rtt_us, RTTS, rtt_us)),
+        .class = find_group(class_bytes, SIZES, sample->acked_bytes) * RTTS +
+                 find_group(class_rtt_us, RTTS, rtt_us),
         .sums = { [SUM_CONNECTIONS] = 1,
                   [SUM_TIME] = time,
                   [SUM_TIME_SQUARES] = time * time,

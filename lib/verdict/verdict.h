@@ -16,17 +16,12 @@
 #include <riptide/agent.h>
 
 /*
- * Classes: bytes acknowledged x smallest round trip time of the path. The tables say where each
- * begins; the last ones have no upper bound.
+ * Classes: bytes acknowledged x smallest round trip time of the path, which varies within those of a
+ * size. The tables say where each begins; the last ones have no upper bound.
  */
 enum { SIZES = 8, RTTS = 6, CLASSES = SIZES * RTTS, ALL_SUMS = HOLDOUT_PHASES * CLASSES * ARMS };
 extern const uint32_t class_bytes[SIZES];
 extern const uint32_t class_rtt_us[RTTS];
-
-static inline size_t class_of(size_t size, size_t rtt)
-{
-    return size * RTTS + rtt;
-}
 
 /* What is added up of the connections of a class and arm. */
 enum sum {

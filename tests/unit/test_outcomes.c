@@ -126,7 +126,7 @@ TEST(path_and_not_the_connection_decides_over_floor_and_class)
             continue;
         assert_ptr_equal(
             only_sums(&outcomes),
-            outcomes.sums[HOLDOUT_FIRST][class_of(2, cases[i].rtt)][ARM_WINDOW]);
+            outcomes.sums[HOLDOUT_FIRST][2 * RTTS + cases[i].rtt][ARM_WINDOW]);
         /* The outcome is by its own. */
         assert_true(only_sums(&outcomes)[SUM_TIME] == 3);
     }
