@@ -62,7 +62,7 @@ json_t *answer_verdict(struct daemon *daemon, const struct request *request,
 static json_t *apply_json(struct daemon *daemon)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-    const struct opened_counts opened = health_count_opened(daemon);
+    const struct riptide_program_counts opened = health_count_opened(daemon);
     json_t *effect = answer_verdict(daemon, NULL, NULL);
     const double holdout_percent = real(effect, "holdout_percent");
 

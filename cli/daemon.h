@@ -15,18 +15,10 @@ enum ending {
     ENDING_FAILED, /* the agent cannot go on, or the only round failed */
 };
 
-/* Connections that opened, by what they got; by routes, as they closed. */
-struct opened_counts {
-    uint64_t with_window;
-    uint64_t held_out;
-    uint64_t without; /* by the program: to destinations with a window */
-    uint64_t by_cwnd[RIPTIDE_WINDOW_BUCKETS]; /* by the program */
-};
-
 /* Counters every ten seconds, so that `status` has those of the last minute: a ring. */
 enum { MINUTE_PARTS = 6 };
 struct minute {
-    struct opened_counts then[MINUTE_PARTS];
+    struct riptide_program_counts then[MINUTE_PARTS];
     uint64_t noted_ns; /* the last one */
     unsigned int n;    /* noted so far */
 };
@@ -143,8 +135,8 @@ const char *health_word(const struct daemon *daemon, char reason[256]);
 void health_explain_full(const struct settings *settings,
                          const struct riptide_estimator_stats *stats, char reason[256]);
 
-/* Since the start. */
-struct opened_counts health_count_opened(const struct daemon *daemon);
+/* Connections that opened since the start; by routes, as they closed. */
+struct riptide_program_counts health_count_opened(const struct daemon *daemon);
 
 /* Time until windows are tried again; 0: they are given. */
 double health_suspended_s(const struct daemon *daemon);
@@ -154,8 +146,8 @@ void changes_note(struct changes *changes, const struct riptide_route *route);
 json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst);
 
 /* Notes counters; and what they have grown by in the last 50 to 60 seconds. */
-void minute_note(struct minute *minute, const struct opened_counts *now, uint64_t now_ns);
-json_t *minute_json(const struct minute *minute, const struct opened_counts *now);
+void minute_note(struct minute *minute, const struct riptide_program_counts *now, uint64_t now_ns);
+json_t *minute_json(const struct minute *minute, const struct riptide_program_counts *now);
 
 /* Adds what has been counted since the last call; the first one only notes the counters. */
 void history_note(struct history *history, const struct history_now *now);

@@ -110,11 +110,11 @@ static void read_segments(uint64_t *sent, uint64_t *retransmitted)
 
 void files_note_hour(struct daemon *daemon)
 {
-    const struct opened_counts opened = health_count_opened(daemon);
+    const struct riptide_program_counts opened = health_count_opened(daemon);
     struct riptide_verdict verdict;
     struct history_now now = {
         .realtime_s = clock_read_ns(CLOCK_REALTIME) / NS_PER_S,
-        .counters = { opened.with_window, opened.held_out, opened.without, 0, 0,
+        .counters = { opened.given, opened.held_out, opened.kept, 0, 0,
                       daemon->health.suspensions },
     };
 
@@ -186,7 +186,8 @@ void files_tick(struct daemon *daemon, const struct riptide_tick *tick)
         daemon->save_ns = tick->finished_ns + SAVE_INTERVAL_NS;
         files_save(daemon, false);
     }
-    if (settings->metrics && !settings->applier.dry_run && tick->finished_ns >= daemon->metrics_ns) {
+    if (settings->metrics && !settings->applier.dry_run &&
+        tick->finished_ns >= daemon->metrics_ns) {
         daemon->metrics_ns = tick->finished_ns + METRICS_ROUNDS * round_ns;
         write_metrics(daemon);
     }

@@ -13,22 +13,16 @@
 /* Destinations for which the kernel is asked which rule comes before ours: it takes a millisecond. */
 enum { MAX_ASKED = 64 };
 
-struct opened_counts health_count_opened(const struct daemon *daemon)
+struct riptide_program_counts health_count_opened(const struct daemon *daemon)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
-    const struct riptide_program_counts *program = &stats->applier->program;
-    struct opened_counts opened = {
-        .with_window = program->given,
-        .held_out = program->held_out,
-        .without = program->kept,
-    };
+    struct riptide_program_counts opened = stats->applier->program;
 
-    memcpy(opened.by_cwnd, program->by_cwnd, sizeof(opened.by_cwnd));
     /* The kernel does not count what opens by a route: agents count those that close. */
     if (stats->applier->backend == RIPTIDE_ROUTES) {
         if (!daemon->settings->applier.dry_run)
-            opened.with_window = stats->closed_with_window;
-        opened.without = stats->observer->closed - opened.with_window;
+            opened.given = stats->closed_with_window;
+        opened.kept = stats->observer->closed - opened.given;
     }
     return opened;
 }
@@ -53,7 +47,7 @@ static uint64_t lateness(const struct riptide_tick *before, const struct riptide
 static void note_tick(struct daemon *daemon, const struct riptide_tick *tick)
 {
     const uint64_t until_ns = riptide_agent_get_stats(daemon->agent)->suspended_until_ns;
-    const struct opened_counts opened = health_count_opened(daemon);
+    const struct riptide_program_counts opened = health_count_opened(daemon);
     struct health *health = &daemon->health;
 
     /* A round whose dump failed ends as well: only one without a failure clears it. */

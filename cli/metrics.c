@@ -62,13 +62,13 @@ static void put_windows(FILE *out, struct daemon *daemon)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
     const struct riptide_estimator_stats *estimator = stats->estimator;
-    const struct opened_counts opened = health_count_opened(daemon);
+    const struct riptide_program_counts opened = health_count_opened(daemon);
     const bool holds_out = stats->applier->backend != RIPTIDE_ROUTES;
 
-    put(out, "riptide_connections_total{opened=\"with_window\"}", (double)opened.with_window,
+    put(out, "riptide_connections_total{opened=\"with_window\"}", (double)opened.given,
         "Connections by the window with which they opened; by routes alone, as they closed.");
     put(out, "riptide_connections_total{opened=\"held_out\"}", (double)opened.held_out, NULL);
-    put(out, "riptide_connections_total{opened=\"without\"}", (double)opened.without, NULL);
+    put(out, "riptide_connections_total{opened=\"without\"}", (double)opened.kept, NULL);
     put(out, "riptide_in_force_ratio", (double)stats->applier->in_force_permille / 1e3,
         "The share of the last minute in which windows were in force.");
     put(out, "riptide_paused", stats->is_paused, "Whether an operator paused windows.");

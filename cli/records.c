@@ -60,7 +60,7 @@ json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst)
 /* Between two notes. */
 #define PART_NS (10 * NS_PER_S)
 
-void minute_note(struct minute *minute, const struct opened_counts *now, uint64_t now_ns)
+void minute_note(struct minute *minute, const struct riptide_program_counts *now, uint64_t now_ns)
 {
     if (minute->n > 0 && now_ns - minute->noted_ns < PART_NS)
         return;
@@ -77,7 +77,8 @@ static const uint32_t bucket_cwnd[RIPTIDE_WINDOW_BUCKETS - 1] = {
 };
 
 /* The bound of the bucket with the median; null: none was given, or it is above all. */
-static json_t *median_json(const struct opened_counts *now, const struct opened_counts *then)
+static json_t *median_json(const struct riptide_program_counts *now,
+                           const struct riptide_program_counts *then)
 {
     uint64_t n = 0, below = 0;
 
@@ -91,20 +92,20 @@ static json_t *median_json(const struct opened_counts *now, const struct opened_
     return json_null();
 }
 
-json_t *minute_json(const struct minute *minute, const struct opened_counts *now)
+json_t *minute_json(const struct minute *minute, const struct riptide_program_counts *now)
 {
     const unsigned int first = minute->n < MINUTE_PARTS ? 0 : minute->n % MINUTE_PARTS;
-    struct opened_counts then = minute->then[first];
+    struct riptide_program_counts then = minute->then[first];
     json_int_t with_window, held_out, without;
 
     if (minute->n == 0)
         return json_null();
     /* A program that was attached again has begun anew. */
-    if (now->with_window < then.with_window || now->without < then.without)
-        then = (struct opened_counts){ .without = 0 };
-    with_window = (json_int_t)(now->with_window - then.with_window);
+    if (now->given < then.given || now->kept < then.kept)
+        then = (struct riptide_program_counts){ .kept = 0 };
+    with_window = (json_int_t)(now->given - then.given);
     held_out = (json_int_t)(now->held_out - then.held_out);
-    without = (json_int_t)(now->without - then.without);
+    without = (json_int_t)(now->kept - then.kept);
     return json_pack("{s:I, s:I, s:I, s:I, s:o}", "opened", with_window + held_out + without,
                      "given", with_window, "held_out", held_out, "without", without,
                      "cwnd_median", median_json(now, &then));

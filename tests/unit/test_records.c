@@ -51,7 +51,7 @@ TEST(a_busy_destination_pushes_out_its_own_alone)
 /* Connections with a window in the last minute, of so many so far. */
 static json_int_t given(struct minute *minute, uint64_t now_s, uint64_t with_window)
 {
-    const struct opened_counts now = { .with_window = with_window };
+    const struct riptide_program_counts now = { .given = with_window };
     json_t *answer;
     json_int_t n;
 
