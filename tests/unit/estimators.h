@@ -47,12 +47,7 @@ estimator_of_config(const struct riptide_estimator_config *config)
         estimator_of_config(&config);                                                              \
     })
 
-static inline struct riptide_estimator *estimator_of_policy(const char *policy)
-{
-    struct riptide_estimator_config config = config_of_policy(policy);
-
-    return estimator_of_config(&config);
-}
+#define estimator_of_policy(name) ESTIMATOR_WITH(name, 0)
 
 /* With pacing as in the last one; at first there is none. */
 static inline int tick_at(struct riptide_estimator *estimator, uint64_t now_ns)
@@ -88,16 +83,10 @@ static inline void show(struct riptide_estimator *estimator, struct riptide_samp
     assert_int_equal(tick_at(estimator, now_ns), 0);
 }
 
-/* Adds a window of the one destination that most tests have. */
-static inline void add_cwnd(struct riptide_estimator *estimator, uint32_t cwnd)
-{
-    add_host(estimator, "192.0.2.1", cwnd);
-}
-
-/* The same, and the tick that makes a window of the added samples. */
+/* A window of the one destination that most tests have, and the tick that makes it known. */
 static inline void learn(struct riptide_estimator *estimator, uint32_t cwnd, uint64_t now_ns)
 {
-    add_cwnd(estimator, cwnd);
+    add_host(estimator, "192.0.2.1", cwnd);
     tick_at(estimator, now_ns);
 }
 

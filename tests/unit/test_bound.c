@@ -65,8 +65,10 @@ static uint32_t expected_cwnd(const struct riptide_hint hints[HINTS],
         if (!riptide_prefix_contains(&hints[i].dst, dst) ||
             (hints[i].until_ns == 0 && &hints[i] != kept))
             continue;
-        if (hints[i].off)
-            return *maxp = 0;
+        if (hints[i].off) {
+            *maxp = 0;
+            return 0;
+        }
         if (hints[i].cwnd_max > 0 && hints[i].cwnd_max < max)
             max = hints[i].cwnd_max;
     }

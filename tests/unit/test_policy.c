@@ -31,7 +31,7 @@ TEST(mean_of_very_many_connections)
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     for (int i = 0; i < 100000; i++)
-        add_cwnd(estimator, 20);
+        add_host(estimator, "192.0.2.1", 20);
     tick_at(estimator, S);
     assert_int_equal(cwnd_of(estimator), 20);
     assert_int_equal(explain(estimator).samples, 65535);
@@ -144,7 +144,7 @@ TEST(policy_of_the_host_has_its_memory_and_input)
 
     n_adds = n_combines = n_paced = 0;
     for (uint32_t i = 1; i < MOST_WINDOWS; i++)
-        add_cwnd(estimator, 23 + i);
+        add_host(estimator, "192.0.2.1", 23 + i);
     learn(estimator, 61, S);
     assert_int_equal(cwnd_of(estimator), 85);
     assert_true(n_adds == MOST_WINDOWS && n_combines == 1 && n_paced == 0);
