@@ -2,10 +2,8 @@
 """riptided beside other programs: an error says where another program uses our table."""
 
 import pytest
-
 from control import wait_rounds
-from netns import (BY_ROUTES, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules,
-                   wait_until, wait_window)
+from netns import BY_ROUTES, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snapshot, wait_until, wait_window
 from test_doctor import doctor
 from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours, wait_ours
 
@@ -17,24 +15,20 @@ def refusal(host, *options):
     return done.stderr
 
 
-@pytest.mark.parametrize("family", [4, 6])
+@pytest.mark.parametrize("family, address", [(4, "198.51.100.0"), (6, "2001:db8:99::")], ids=["IPv4", "IPv6"])
 @pytest.mark.parametrize("theirs, words", [
-    (f"route add unreachable {{host}} table {TABLE}", ("table: ", "choose another table")),
-    (f"rule add pref 100 to {{net}} lookup {TABLE}", ("table: in use", "priority 100")),
+    (f"route add unreachable {{}} table {TABLE}", ("table: ", "choose another table")),
+    (f"rule add pref 100 to {{}}/48 lookup {TABLE}", ("table: in use", "priority 100")),
 ], ids=["routes-in-table", "rule-to-table"])
-def test_table_in_use_is_refused_by_name(net, family, theirs, words):
-    net.host.ip(f"-{family}", *theirs.format(
-        net={4: "198.51.100.0/24", 6: "2001:db8:99::/48"}[family],
-        host={4: "198.51.100.0", 6: "2001:db8:99::"}[family]).split())
-    before = net.host.ip("rule") + net.host.ip("-6", "rule")
+def test_table_in_use_is_refused_by_name(net, family, address, theirs, words):
+    theirs = theirs.format(address).replace("/48", "/24" if family == 4 else "/48")
+    net.host.ip(f"-{family}", *theirs.split())
+    before = snapshot(net.host)
     said = refusal(net.host)
     kind, what, _ = doctor(net.host)["start"]
     assert kind == "advice" and what.partition(".table: ")[2] in said
-    for word in words:
-        assert word in said
-    assert net.host.ip("rule") + net.host.ip("-6", "rule") == before
-    assert net.host.ip(f"-{family}", "route", "show", "table", "all").count("198.51.100.0" if
-                       family == 4 else "2001:db8:99::") == ("route" in theirs)
+    assert all(word in said for word in words)
+    assert snapshot(net.host) == before
 
 
 FOREIGN = {

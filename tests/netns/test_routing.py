@@ -253,13 +253,6 @@ def test_rules_by_marks_or_for_udp_leave_every_window(net, driver, family):
     assert is_ours(net.host, PEER[family])
 
 
-def test_program_gives_no_more_than_the_bound_and_says_so(net, cgroup):
-    with Driver(net.host, prefix=("env", "DRIVER_APPLY=program", f"DRIVER_CGROUP={cgroup}")) as driver:
-        driver.follow(f"set {PEER[4]} 50 cwnd_max=20")
-        assert driver.routes[PEER[4]].split()[2:] == ["applied", "20"]
-        assert net.connect(PEER[4]).cwnd() == 20
-
-
 SEVERAL_HOPS = """
     route add 198.18.0.0/24 nexthop via 10.0.0.1 nexthop via 10.0.0.2
     route add blackhole 198.18.1.0/24
