@@ -123,12 +123,12 @@ static void add_all(struct riptide_estimator *estimator, const struct plan *plan
 {
     for (uint32_t i = 0; i < plan->samples; i += BATCH) {
         const struct riptide_sample *batch[BATCH];
-        uint16_t cwnds[BATCH];
+        struct before befores[BATCH];
         int outcomes[BATCH];
 
         for (uint32_t j = 0; j < BATCH; j++)
             batch[j] = &samples[i + j];
-        if (estimator_add_all(estimator, batch, BATCH, outcomes, cwnds) != 0)
+        if (estimator_add_all(estimator, batch, BATCH, outcomes, befores) != 0)
             exit(1);
     }
 }

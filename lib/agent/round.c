@@ -151,41 +151,41 @@ static void begin_round(struct riptide_agent *agent, uint64_t now_ns)
         give_up_round(agent, r);
 }
 
-/* Most closed connections do not count and return early. */
+/*
+ * Most closed connections do not count and return early. The time of the path is that from before
+ * this sample, whose own time depends on its arm.
+ */
 static enum outcome_entry enter(struct riptide_agent *agent, const struct riptide_sample *sample,
-                                struct opened opened)
+                                uint32_t path_rtt_us, struct opened opened)
 {
-    struct riptide_estimate path = { .min_rtt_us = 0 };
     enum outcome_entry entry;
     struct outcome outcome;
 
     if (sample->acked_bytes <= (uint64_t)KERNEL_CWND * sample->mss_bytes)
         return OUTCOME_SMALL;
-    /* Without this sample, whose own time depends on its arm: the policy has it after the tick. */
-    riptide_estimator_find(agent->estimator, &sample->dst, &path);
-    entry = outcome_of(&outcome, sample, path.min_rtt_us);
+    entry = outcome_of(&outcome, sample, path_rtt_us);
     if (entry == OUTCOME_COUNTS)
         experiment_enter(&agent->experiment, opened, &outcome, &sample->dst);
     return entry;
 }
 
-/* Enters a closed connection, to a destination with that window; 0: none at present. */
+/* Enters a closed connection, to a destination that had this before it. */
 static void enter_closed(struct riptide_agent *agent, const struct riptide_sample *sample,
-                         uint32_t cwnd)
+                         const struct before *before)
 {
     struct experiment *experiment = &agent->experiment;
     struct opened opened = { ARM_WINDOW, HOLDOUT_FIRST };
     bool is_on = experiment->holdout_percent > 0;
     bool is_noted = is_on && applier_find_opened(agent->applier, sample->cookie, true, &opened);
-    bool is_given = !is_on && cwnd > 0 && agent->flights_wait == 0 &&
+    bool is_given = !is_on && before->cwnd > 0 && agent->flights_wait == 0 &&
                     (agent->backend & RIPTIDE_PROGRAM ||
                      applier_has_route(agent->applier, &sample->dst));
 
     if (is_noted ? opened.arm == ARM_WINDOW : is_given)
         agent->closed_with_window++;
     if (is_noted)
-        experiment->entries[enter(agent, sample, opened)]++;
-    else if (is_on && cwnd > 0)
+        experiment->entries[enter(agent, sample, before->min_rtt_us, opened)]++;
+    else if (is_on && before->cwnd > 0)
         experiment->entries[OUTCOME_WITHOUT]++;
 }
 
@@ -201,16 +201,16 @@ static void count_sample(struct riptide_tick *tick, const struct riptide_sample 
 static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
                    const struct riptide_sample *const *samples, size_t n)
 {
-    uint16_t cwnds[RIPTIDE_POPPED_SAMPLES];
+    struct before befores[RIPTIDE_POPPED_SAMPLES];
     int outcomes[RIPTIDE_POPPED_SAMPLES];
     int r;
 
-    r = estimator_add_all(agent->estimator, samples, n, outcomes, cwnds);
+    r = estimator_add_all(agent->estimator, samples, n, outcomes, befores);
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++) {
         if (samples[i]->closed)
-            enter_closed(agent, samples[i], cwnds[i]);
+            enter_closed(agent, samples[i], &befores[i]);
         count_sample(tick, samples[i], outcomes[i]);
     }
     return 0;

@@ -161,11 +161,11 @@ static inline void note_pmtu(const struct riptide_estimator *estimator,
 }
 
 /*
- * Adds the sample to `dst`, which may be in that slot; *cwndp is its window, 0: none. The address
- * is checked only where it has no destination yet: an equal one is as valid.
+ * Adds the sample to `dst`, which may be in that slot. The address is checked only where it has no
+ * destination yet: an equal one is as valid.
  */
 static inline int add(struct riptide_estimator *estimator, const struct riptide_sample *sample,
-                      const struct riptide_prefix *dst, uint32_t slot, uint16_t *cwndp)
+                      const struct riptide_prefix *dst, uint32_t slot, struct before *before)
 {
     struct destination *destination;
     enum riptide_left_out reason;
@@ -175,7 +175,12 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
 
     if (slot != NONE && !riptide_prefix_equal(&destination_at(estimator, slot)->dst, dst))
         slot = prefix_table_find(&estimator->table, dst);
-    *cwndp = slot == NONE ? 0 : destination_at(estimator, slot)->cwnd;
+    *before = (struct before){ 0 };
+    if (slot != NONE) {
+        before->cwnd = destination_at(estimator, slot)->cwnd;
+        if (sample->closed)
+            before->min_rtt_us = path_rtt_us_of(estimator, destination_at(estimator, slot));
+    }
     if (sample->closed && sample->shown)
         return RIPTIDE_E_LEFT_OUT;
     /* The window is 0, or from 2^31 on; or the address is none. */
@@ -192,7 +197,7 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     /* Losses of a held out flight are no evidence about another window; in a pause all are. */
     is_held_out = estimator->gives_none || arm_of(sample->cookie, estimator->arms_seed,
                                                   estimator->holdout) == ARM_HOLDOUT;
-    estimator->input.cwnd = is_held_out ? 0 : *cwndp;
+    estimator->input.cwnd = is_held_out ? 0 : before->cwnd;
     estimator->input.base_cwnd = destination->base_cwnd;
     estimator->input.dst = &destination->dst;
     reason = estimator->config.policy->add(&estimator->input, memory_of(estimator, destination),
@@ -213,8 +218,8 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
 }
 
 int estimator_add_all(struct riptide_estimator *estimator,
-                              const struct riptide_sample *const *samples, size_t n, int *outcomes,
-                              uint16_t *cwnds)
+                      const struct riptide_sample *const *samples, size_t n, int *outcomes,
+                      struct before *befores)
 {
     struct riptide_prefix groups[RIPTIDE_POPPED_SAMPLES];
     const struct riptide_prefix *dsts[RIPTIDE_POPPED_SAMPLES] = { NULL };
@@ -231,7 +236,7 @@ int estimator_add_all(struct riptide_estimator *estimator,
     }
     prefix_table_guess(&estimator->table, dsts, n, slots);
     for (size_t i = 0; i < n; i++) {
-        outcomes[i] = add(estimator, samples[i], dsts[i], slots[i], &cwnds[i]);
+        outcomes[i] = add(estimator, samples[i], dsts[i], slots[i], &befores[i]);
         if (outcomes[i] < 0)
             return outcomes[i];
     }
@@ -241,8 +246,8 @@ int estimator_add_all(struct riptide_estimator *estimator,
 RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
                                          const struct riptide_sample *sample)
 {
-    uint16_t cwnd;
-    int outcome, r = estimator_add_all(estimator, &sample, 1, &outcome, &cwnd);
+    struct before before;
+    int outcome, r = estimator_add_all(estimator, &sample, 1, &outcome, &before);
 
     return r < 0 ? r : outcome;
 }

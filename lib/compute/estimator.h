@@ -75,6 +75,12 @@ struct hint {
     const struct riptide_hint *cap;  /* with an end: the one that lowers most */
 };
 
+/* What a destination has before a sample, for the outcome of its connection. */
+struct before {
+    uint32_t min_rtt_us; /* as in its estimate, of closed connections only; 0: unknown */
+    uint16_t cwnd;       /* 0: it has no window */
+};
+
 /* How many destinations there are within a /24, a /64, or a wider destination. */
 struct share {
     struct riptide_prefix within;
@@ -156,12 +162,15 @@ void destination_of(const struct riptide_estimator *estimator, const struct ript
 
 /*
  * riptide_estimator_add for up to RIPTIDE_POPPED_SAMPLES samples; outcomes[i] is the one of
- * samples[i], cwnds[i] the window of its destination; 0: none. Much faster for many destinations:
- * it fetches the memory of several at once. Errors: -ENOMEM, with a part of them added.
+ * samples[i], befores[i] of its destination. Much faster for many destinations: it fetches the
+ * memory of several at once. Errors: -ENOMEM, with a part of them added.
  */
 int estimator_add_all(struct riptide_estimator *estimator,
                       const struct riptide_sample *const *samples, size_t n, int *outcomes,
-                      uint16_t *cwnds);
+                      struct before *befores);
+
+/* The smallest round trip time of its path, by the policy or the last tick; 0: unknown. */
+uint32_t path_rtt_us_of(const struct riptide_estimator *estimator, struct destination *destination);
 
 void destination_remove(struct riptide_estimator *estimator, uint32_t slot);
 

@@ -294,7 +294,7 @@ TEST(samples_added_together_are_as_one_by_one)
         for (int step = 0; step < STEPS / 40; step++) {
             struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES];
             const struct riptide_sample *pointers[RIPTIDE_POPPED_SAMPLES];
-            uint16_t cwnds[RIPTIDE_POPPED_SAMPLES];
+            struct before befores[RIPTIDE_POPPED_SAMPLES];
             int outcomes[RIPTIDE_POPPED_SAMPLES];
             uint32_t n = below(RIPTIDE_POPPED_SAMPLES + 1);
             char *a, *b;
@@ -303,7 +303,7 @@ TEST(samples_added_together_are_as_one_by_one)
                 samples[i] = any_invalid_or_not();
                 pointers[i] = &samples[i];
             }
-            assert_int_equal(estimator_add_all(together, pointers, n, outcomes, cwnds), 0);
+            assert_int_equal(estimator_add_all(together, pointers, n, outcomes, befores), 0);
             for (uint32_t i = 0; i < n; i++) {
                 struct riptide_estimate estimate = { .cwnd = 0 };
                 struct riptide_prefix key;
@@ -313,8 +313,10 @@ TEST(samples_added_together_are_as_one_by_one)
                     riptide_estimator_find(one_by_one, &key, &estimate);
                 }
                 assert_int_equal(riptide_estimator_add(one_by_one, &samples[i]), outcomes[i]);
-                if (outcomes[i] != RIPTIDE_E_INVALID)
-                    assert_int_equal(cwnds[i], estimate.cwnd);
+                if (outcomes[i] == RIPTIDE_E_INVALID)
+                    continue;
+                assert_int_equal(befores[i].cwnd, estimate.cwnd);
+                assert_int_equal(befores[i].min_rtt_us, samples[i].closed ? estimate.min_rtt_us : 0);
             }
             now_ns += below(8) * S;
             tick_at(one_by_one, now_ns);

@@ -68,7 +68,7 @@ static struct riptide_estimator *make_estimator(void)
 static int take_samples(struct riptide_observer *observer, struct riptide_estimator *estimator)
 {
     const struct riptide_sample *samples[RIPTIDE_POPPED_SAMPLES];
-    uint16_t cwnds[RIPTIDE_POPPED_SAMPLES];
+    struct before befores[RIPTIDE_POPPED_SAMPLES];
     int outcomes[RIPTIDE_POPPED_SAMPLES];
     bool has_any = false;
     size_t n = 0;
@@ -79,7 +79,7 @@ static int take_samples(struct riptide_observer *observer, struct riptide_estima
         if (r == 0 && ++n < RIPTIDE_POPPED_SAMPLES)
             continue;
         has_any |= n > 0;
-        if (estimator_add_all(estimator, samples, n, outcomes, cwnds) < 0)
+        if (estimator_add_all(estimator, samples, n, outcomes, befores) < 0)
             die("estimator", "out of memory");
         for (size_t i = 0; i < n; i++) {
             if (outcomes[i] != 0)
