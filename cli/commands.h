@@ -37,8 +37,8 @@ struct command_options {
 void command_print_json(json_t *document);
 
 /* Ends the program with that status, after a line of why, broken at 80 columns. */
-_Noreturn void command_fail(int status, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+__attribute__((noreturn, format(printf, 2, 3))) void command_fail(int status, const char *format,
+                                                                  ...);
 
 /*
  * Sends the request, which is freed, and waits a few seconds for the answer: an object, which the

@@ -106,7 +106,7 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
         return MNL_CB_OK;
     if (n + MAX_RULE_BYTES > KERNEL_RULES_BYTES) {
         if (rules->before[n - 1] != '.')
-            strcpy(rules->before + n, ", ...");
+            snprintf(rules->before + n, KERNEL_RULES_BYTES - n, ", ...");
         return MNL_CB_OK;
     }
     if (table != RT_TABLE_MAIN)
