@@ -57,7 +57,7 @@ struct riptide_port_range {
 /*
  * The connections to learn from: those that meet all conditions; all zero: all. The longest prefix
  * around a destination decides; at equal length `exclude` wins. IPv4-mapped prefixes are refused.
- * With up to 64 prefixes in all the kernel applies the scope to dumps, else only the ports.
+ * With up to 256 prefixes in all the kernel applies the scope to dumps, else only the ports.
  */
 struct riptide_scope {
     const struct riptide_prefix *learn; /* none: all that are not excluded */

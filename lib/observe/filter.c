@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The scope as byte code: chains of tests, of local ports, of remote ones, then of prefixes, the
- * longest of nested ones first. The code is written from its last test to its first, because the
+ * Sets of prefixes and of ports become binary decisions, not chains: a socket passes as many tests
+ * as the set has bits of choice. The code is written from its last test to its first, because the
  * kernel allows only forward jumps: so the target of each part is known, and is an argument.
  */
 #include "observe/filter.h"
@@ -20,27 +20,27 @@
  */
 enum { PLACE_ACCEPT = 0, PLACE_REJECT = -4 };
 
-/* With the jump behind each of them. */
+/* With the jump that may lead from it to the next one. */
 enum {
-    JUMP_BYTES = sizeof(struct inet_diag_bc_op),
-    PREFIX_TEST_BYTES = 2 * JUMP_BYTES + sizeof(struct inet_diag_hostcond) + 16,
-    RANGE_TEST_BYTES = 5 * JUMP_BYTES,
+    PREFIX_TEST_BYTES = 2 * sizeof(struct inet_diag_bc_op) + sizeof(struct inet_diag_hostcond) + 16,
+    PORT_TEST_BYTES = 3 * sizeof(struct inet_diag_bc_op),
 };
 
-/* One more prefix parts the families. */
-_Static_assert((FILTER_MAX_PREFIXES + 1) * PREFIX_TEST_BYTES + JUMP_BYTES +
-                       2 * FILTER_MAX_PORT_RANGES * RANGE_TEST_BYTES <=
+/* A prefix takes two tests at most, a range one at each end; one more parts the families. */
+_Static_assert((2 * FILTER_MAX_PREFIXES + 1) * PREFIX_TEST_BYTES +
+                       4 * FILTER_MAX_PORT_RANGES * PORT_TEST_BYTES +
+                       sizeof(struct inet_diag_bc_op) <=
                    FILTER_MAX_BYTES,
                "the largest scope does not fit");
 
 /*
  * Puts an operation in front: a socket that passes it goes on with the former front, any other one
- * at `otherwise`. The kernel's audit walks from one operation to the next by `yes`, and allows a
- * `no` only to one of those or to the end: hence `yes` is always the length of the operation, and
- * `no` has all choices.
+ * at `otherwise`. Returns the new front. The kernel's audit walks from one operation to the next by
+ * `yes`, and allows a `no` only to one of those or to the end: hence `yes` is always the length of
+ * the operation, and `no` has all choices.
  */
-static void push(struct filter *filter, uint8_t opcode, const void *payload, size_t n,
-                 int otherwise)
+static int push(struct filter *filter, uint8_t opcode, const void *payload, size_t n,
+                int otherwise)
 {
     int op_bytes = (int)(sizeof(struct inet_diag_bc_op) + n);
     struct inet_diag_bc_op op = { .code = opcode, .yes = (uint8_t)op_bytes };
@@ -52,24 +52,22 @@ static void push(struct filter *filter, uint8_t opcode, const void *payload, siz
     memcpy(front, &op, sizeof(op));
     if (n > 0)
         memcpy(front + sizeof(op), payload, n);
+    return filter->n_bytes;
 }
 
-static void jump(struct filter *filter, int place)
+/* Puts a jump to that place in front, unless the front is that place. */
+static void lead_to(struct filter *filter, int place)
 {
-    push(filter, INET_DIAG_BC_JMP, NULL, 0, place);
+    if (filter->n_bytes != place)
+        push(filter, INET_DIAG_BC_JMP, NULL, 0, place);
 }
 
-static int place_of(bool verdict)
-{
-    return verdict ? PLACE_ACCEPT : PLACE_REJECT;
-}
-
-/* Puts a test in front: sockets with such a peer are decided, others go on with the former front. */
-static void put_prefix(struct filter *filter, const struct riptide_prefix *dst, bool verdict)
+/* Like test_port, puts a test in front of that place. */
+static int test_prefix(struct filter *filter, const struct riptide_prefix *dst, int place,
+                       int otherwise)
 {
     struct inet_diag_hostcond condition;
     unsigned char payload[sizeof(condition) + sizeof(dst->addr)];
-    int otherwise = filter->n_bytes;
 
     /* Clears padding as well, as all bytes go to the kernel. */
     memset(&condition, 0, sizeof(condition));
@@ -78,53 +76,127 @@ static void put_prefix(struct filter *filter, const struct riptide_prefix *dst, 
     condition.port = -1;
     memcpy(payload, &condition, sizeof(condition));
     memcpy(payload + sizeof(condition), dst->addr, sizeof(dst->addr));
-    jump(filter, place_of(verdict));
-    push(filter, INET_DIAG_BC_D_COND, payload,
-         sizeof(condition) + prefix_family_bits(dst->family) / 8, otherwise);
+    lead_to(filter, place);
+    return push(filter, INET_DIAG_BC_D_COND, payload,
+                sizeof(condition) + prefix_family_bits(dst->family) / 8, otherwise);
 }
 
-/* The kernel's 0.0.0.0/0 contains IPv4-mapped peers too, on which IPv6 prefixes must not decide. */
-static void put_prefixes(struct filter *filter)
+/* Tests whether the port is at least `min`, which is `no` of a second operation. */
+static int test_port(struct filter *filter, uint8_t opcode, uint32_t min, int place, int otherwise)
 {
-    const struct prefix_set *set = &filter->prefixes;
-    const struct riptide_prefix any4 = { .family = AF_INET };
+    struct inet_diag_bc_op operand = { .no = (uint16_t)min };
 
-    if (!set->verdict)
-        jump(filter, PLACE_REJECT);
-    /* In their order each is before those inside it, which so are tested before it. */
-    for (uint32_t i = set->n4; i < set->n; i++)
-        put_prefix(filter, &set->rules[i].prefix, set->rules[i].verdict);
-    if (set->n > set->n4)
-        put_prefix(filter, &any4, set->verdict);
-    for (uint32_t i = 0; i < set->n4; i++)
-        put_prefix(filter, &set->rules[i].prefix, set->rules[i].verdict);
+    lead_to(filter, place);
+    return push(filter, opcode, &operand, sizeof(operand), otherwise);
 }
 
-/* A limit of a port is `no` of a second operation. */
-static void put_ports(struct filter *filter, uint8_t at_least, uint8_t at_most,
-                      const struct ports *ports)
-{
-    int inside = filter->n_bytes, otherwise = PLACE_REJECT;
-
-    for (size_t i = 0; i < ports->n; i++) {
-        const struct inet_diag_bc_op first = { .no = ports->ranges[i].first },
-                                     last = { .no = ports->ranges[i].last };
-
-        if (i > 0)
-            jump(filter, inside);
-        push(filter, at_most, &last, sizeof(last), otherwise);
-        push(filter, at_least, &first, sizeof(first), otherwise);
-        otherwise = filter->n_bytes;
-    }
-}
-
-static bool contains(const struct ports *ports, uint16_t port)
+static bool contains(const struct ports *ports, uint32_t port)
 {
     for (size_t i = 0; i < ports->n; i++) {
         if (ports->ranges[i].first <= port && port <= ports->ranges[i].last)
             return true;
     }
     return ports->n == 0;
+}
+
+/*
+ * Sockets with a port from first to last that is in a range go on at `inside`. Split where a range
+ * begins or ends, as near to the middle as possible, so that sockets pass few tests.
+ */
+static int put_ports(struct filter *filter, uint8_t opcode, const struct ports *ports,
+                     uint32_t first, uint32_t last, int inside)
+{
+    int middle = (int)(first + last) / 2;
+    uint32_t cut = 0;
+    int low, high;
+
+    for (size_t i = 0; i < 2 * ports->n; i++) {
+        const struct riptide_port_range *range = &ports->ranges[i / 2];
+        uint32_t port = i % 2 ? range->last + UINT32_C(1) : range->first;
+
+        if (port > first && port <= last &&
+            (cut == 0 || abs((int)port - middle) < abs((int)cut - middle)))
+            cut = port;
+    }
+    if (cut == 0)
+        return contains(ports, first) ? inside : PLACE_REJECT;
+    low = put_ports(filter, opcode, ports, first, cut - 1, inside);
+    high = put_ports(filter, opcode, ports, cut, last, inside);
+    return low == high ? low : test_port(filter, opcode, cut, high, low);
+}
+
+static int place_of(bool verdict)
+{
+    return verdict ? PLACE_ACCEPT : PLACE_REJECT;
+}
+
+static unsigned int bit_of(const struct riptide_prefix *prefix, unsigned int index)
+{
+    return prefix->addr[index / 8] >> (7 - index % 8) & 1;
+}
+
+/* The longest prefix that contains all of the rules. */
+static struct riptide_prefix span_of(const struct prefix_rule *rules, uint32_t n)
+{
+    struct riptide_prefix span = rules[0].prefix;
+    const struct riptide_prefix *last = &rules[n - 1].prefix;
+    uint8_t len = 0, max = span.len < last->len ? span.len : last->len;
+
+    while (len < max && bit_of(&span, len) == bit_of(last, len))
+        len++;
+    prefix_truncate(&span, len);
+    return span;
+}
+
+/*
+ * Sockets that no rule contains go to `outside`. `is_inside`: they are known to be inside the span
+ * of the rules.
+ */
+static int put_rules(struct filter *filter, const struct prefix_rule *rules, uint32_t n,
+                     int outside, bool is_inside)
+{
+    struct riptide_prefix span, first;
+    uint32_t n_first = 0;
+    int place, second;
+
+    if (n == 0)
+        return outside;
+    span = span_of(rules, n);
+    if (span.len < rules[0].prefix.len) {
+        while (!bit_of(&rules[n_first].prefix, span.len))
+            n_first++;
+        first = span_of(rules, n_first);
+        second = put_rules(filter, rules + n_first, n - n_first, outside, false);
+        place = put_rules(filter, rules, n_first, outside, true);
+        return test_prefix(filter, &first, place, second);
+    }
+    place = put_rules(filter, rules + 1, n - 1, place_of(rules[0].verdict), false);
+    return is_inside || place == outside ? place : test_prefix(filter, &span, place, outside);
+}
+
+/* The kernel's 0.0.0.0/0 contains IPv4-mapped peers too, on which IPv6 prefixes must not decide. */
+static int put_prefixes(struct filter *filter)
+{
+    const struct prefix_set *set = &filter->prefixes;
+    const struct riptide_prefix any4 = { .family = AF_INET };
+    int outside = place_of(set->verdict);
+    int v6 = put_rules(filter, set->rules + set->n4, set->n - set->n4, outside, false);
+    int v4 = put_rules(filter, set->rules, set->n4, outside, false);
+
+    /* Peers that no IPv4 prefix contains go to `outside`, of either family. */
+    if (v6 == outside || v6 == v4)
+        return v4;
+    return test_prefix(filter, &any4, v4, v6);
+}
+
+/* The cheapest tests come first, so they are written last. */
+static void compile(struct filter *filter)
+{
+    int place = filter->is_partial ? PLACE_ACCEPT : put_prefixes(filter);
+
+    place = put_ports(filter, INET_DIAG_BC_D_GE, &filter->remote, 0, UINT16_MAX, place);
+    place = put_ports(filter, INET_DIAG_BC_S_GE, &filter->local, 0, UINT16_MAX, place);
+    lead_to(filter, place);
 }
 
 static int copy_ports(struct ports *copy, const struct riptide_port_range *ranges, size_t n)
@@ -154,11 +226,7 @@ int filter_init(struct filter *filter, const struct riptide_scope *scope)
         return r;
     prefix_set_finish(set);
     filter->is_partial = set->n > FILTER_MAX_PREFIXES;
-    /* The cheapest tests come first, so they are written last. */
-    if (!filter->is_partial)
-        put_prefixes(filter);
-    put_ports(filter, INET_DIAG_BC_D_GE, INET_DIAG_BC_D_LE, &filter->remote);
-    put_ports(filter, INET_DIAG_BC_S_GE, INET_DIAG_BC_S_LE, &filter->local);
+    compile(filter);
     return 0;
 }
 

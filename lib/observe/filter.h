@@ -11,9 +11,10 @@
 #include <riptide/observe.h>
 
 enum {
-    FILTER_MAX_PREFIXES = 64, /* more tests of a socket would cost as much as its sample */
+    /* The kernel checks the code before each dump, in a time that grows with the square of it. */
+    FILTER_MAX_PREFIXES = 256,
     FILTER_MAX_PORT_RANGES = 256, /* of each side */
-    FILTER_MAX_BYTES = 16384,
+    FILTER_MAX_BYTES = 32768,
 };
 
 /* None: all ports. */
