@@ -173,11 +173,10 @@ struct riptide_wanted {
     uint32_t pmtu_bytes; /* of a host: the smallest path MTU that its open connections show. Below
                             that of the base route there is no route (RIPTIDE_ROUTE_LEFT_ALONE) */
     /*
-     * The first flight by the program leaves over so many percent of a round trip, at most 100;
-     * RIPTIDE_AT_ONCE: not paced; with `pacing` at least 50, which is TCP's own rate in slow start.
-     * A pacing limit of the application turns this off; before Linux 6.1 nothing is paced. Beside
-     * the program the route of a window with 1 to 100 percent gives at most 24 segments, as nothing
-     * paces its connections.
+     * The first flight by the program leaves over so many percent of a round trip, 1 to 100; 0 to
+     * 49 as 50, TCP's own rate in slow start. RIPTIDE_AT_ONCE: not paced. A pacing limit of the
+     * application turns this off. Nothing is paced by routes, without `pacing`, and before Linux
+     * 6.1: there a window with 1 to 100 percent is at most 24 segments, or `base_cwnd`.
      */
     uint32_t pacing_percent;
     uint32_t rtt_us; /* the path's smallest, where the handshake measures none; for the program */

@@ -269,8 +269,6 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
                                        const struct riptide_wanted *wanted)
 {
     uint32_t without_us = wanted->base_cwnd > 0 ? wanted->base_cwnd : KERNEL_CWND;
-    uint32_t most_at_once = without_us > START_CWND ? without_us : START_CWND;
-    bool is_paced = wanted->pacing_percent > 0 && wanted->pacing_percent != RIPTIDE_AT_ONCE;
     struct riptide_wanted bounded = *wanted, by_route;
     int r = check(applier, NULL);
 
@@ -286,10 +284,9 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
         bounded.initcwnd = wanted->cwnd_max;
     if (!wanted->may_lower && wanted->initcwnd > 0 && bounded.initcwnd < without_us)
         bounded.initcwnd = without_us;
-    by_route = bounded;
     /* It also gives its window outside the program's cgroup, and after the process was killed. */
-    if (is_paced && by_route.initcwnd > most_at_once)
-        by_route.initcwnd = most_at_once;
+    by_route = bounded;
+    by_route.initcwnd = unpaced_cwnd(&bounded);
     if (has(applier, RIPTIDE_ROUTES) && prefix_is_host(&wanted->dst))
         r = plan_want(applier->router, &by_route);
     if (r >= 0 && has(applier, RIPTIDE_PROGRAM))

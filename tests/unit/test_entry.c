@@ -45,7 +45,7 @@ TEST(entry_has_what_is_wanted)
                                            .cwnd_max = 100,
                                            .pacing_percent = 70,
                                            .rtt_us = 5000 };
-    struct window window = window_of(&wanted, false, false);
+    struct window window = window_of(&wanted, true, false);
     const struct window expected = { 60, true, 1, 146000, 70, 5000, 0, 0, 6 };
 
     assert_memory_equal(&window, &expected, sizeof(window));
@@ -77,11 +77,11 @@ TEST(pacing_is_half_a_round_trip_or_more_and_not_on_short_paths)
 {
     static const struct {
         uint32_t percent, rtt_us;
-        bool is_pacing;
+        bool can_pace;
         uint32_t expected;
     } rows[] = {
-        { 0, 0, true, 50 },     { 0, 0, false, 0 },           { 20, 0, false, 50 },
-        { 100, 0, false, 100 }, { 100, 4999, true, 0 },       { 100, 5000, true, 100 },
+        { 0, 0, true, 50 },     { 0, 0, false, 0 },     { 20, 0, true, 50 },
+        { 100, 0, false, 0 },   { 100, 4999, true, 0 }, { 100, 5000, true, 100 },
         { 101, 5000, true, 0 }, { RIPTIDE_AT_ONCE, 0, true, 0 },
     };
 
@@ -90,7 +90,28 @@ TEST(pacing_is_half_a_round_trip_or_more_and_not_on_short_paths)
                                                .pacing_percent = rows[i].percent,
                                                .rtt_us = rows[i].rtt_us };
 
-        assert_int_equal(window_of(&wanted, rows[i].is_pacing, false).pacing_percent,
+        assert_int_equal(window_of(&wanted, rows[i].can_pace, false).pacing_percent,
                          rows[i].expected);
+    }
+}
+
+TEST(window_that_fits_when_paced_is_bounded_without)
+{
+    static const struct {
+        uint32_t percent, base_cwnd;
+        bool can_pace;
+        uint32_t expected;
+    } rows[] = {
+        { 100, 0, true, 60 }, { 100, 0, false, 24 },
+        { 1, 40, false, 40 }, { 100, 80, false, 60 },
+        { 0, 0, false, 60 },  { RIPTIDE_AT_ONCE, 0, false, 60 },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct riptide_wanted wanted = { .initcwnd = 60,
+                                               .base_cwnd = rows[i].base_cwnd,
+                                               .pacing_percent = rows[i].percent };
+
+        assert_int_equal(window_of(&wanted, rows[i].can_pace, false).initcwnd, rows[i].expected);
     }
 }

@@ -102,6 +102,9 @@ void windows_tick(struct program *program);
 
 /* entry.c, pure: key and value of a wanted window in the map. */
 struct window_key window_key_of(const struct riptide_prefix *dst);
-struct window window_of(const struct riptide_wanted *wanted, bool is_pacing, bool is_beside_routes);
+struct window window_of(const struct riptide_wanted *wanted, bool can_pace, bool is_beside_routes);
+
+/* Its segments where nothing paces: of one that fits only when paced no more than is harmless. */
+uint32_t unpaced_cwnd(const struct riptide_wanted *wanted);
 
 #endif

@@ -23,8 +23,7 @@ int windows_set(struct program *program, const struct riptide_wanted *wanted)
 static int write_window(const struct program *program, const struct riptide_wanted *wanted)
 {
     const struct window_key key = window_key_of(&wanted->dst);
-    const struct window window =
-        window_of(wanted, program->config->pacing, program->is_beside_routes);
+    const struct window window = window_of(wanted, program->can_pace, program->is_beside_routes);
 
     if (program->config->dry_run)
         return 0;
