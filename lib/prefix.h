@@ -34,6 +34,11 @@ bool riptide_prefix_contains(const struct riptide_prefix *outer,
 /* Known family, length within it, no host bits. */
 bool prefix_is_valid(const struct riptide_prefix *prefix);
 
+static inline bool prefix_is_valid_host(const struct riptide_prefix *prefix)
+{
+    return prefix_is_valid(prefix) && prefix_is_host(prefix);
+}
+
 /* Whether both are the same prefix. Inline, as it runs once for every socket of the host. */
 static inline bool riptide_prefix_equal(const struct riptide_prefix *a,
                                         const struct riptide_prefix *b)

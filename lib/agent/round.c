@@ -5,6 +5,7 @@
 #include "apply/applier.h"
 #include "compute/estimator.h"
 #include "observe/filter.h"
+#include "prefix.h"
 
 #include <errno.h>
 #include <string.h>
@@ -223,7 +224,9 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
 
     if (r < 0)
         return r;
-    r = filter_matches(observer_filter(agent->observer), sample)
+    /* Scopes decide about hosts only; the estimator refuses, and counts, what is none. */
+    r = !prefix_is_valid_host(&sample->dst) ||
+                filter_matches(observer_filter(agent->observer), sample)
             ? riptide_estimator_add(agent->estimator, sample)
             : RIPTIDE_E_UNKNOWN;
     count_sample(agent->phase == PHASE_OBSERVING ? &agent->tick : &agent->next, sample, r);

@@ -135,11 +135,6 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
     return r;
 }
 
-static bool is_host(const struct riptide_prefix *dst)
-{
-    return prefix_is_valid(dst) && prefix_is_host(dst);
-}
-
 /*
  * Keeps the smallest path MTU of open connections for the time to live, as those that have not met
  * it come and go. 68 is what the kernel shows for one whose route was just replaced, until it sends:
@@ -184,7 +179,7 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     if (sample->closed && sample->shown)
         return RIPTIDE_E_LEFT_OUT;
     /* The window is 0, or from 2^31 on; or the address is none. */
-    if (sample->cwnd - 1 >= (1u << 31) - 1 || (slot == NONE && !is_host(&sample->dst))) {
+    if (sample->cwnd - 1 >= (1u << 31) - 1 || (slot == NONE && !prefix_is_valid_host(&sample->dst))) {
         estimator->stats.invalid++;
         return RIPTIDE_E_INVALID;
     }
@@ -230,7 +225,7 @@ int estimator_add_all(struct riptide_estimator *estimator,
         if (estimator->is_by_host)
             continue;
         groups[i] = (struct riptide_prefix){ 0 }; /* of no host: it will be refused */
-        if (is_host(dsts[i]))
+        if (prefix_is_valid_host(dsts[i]))
             destination_of(estimator, dsts[i], &groups[i]);
         dsts[i] = &groups[i];
     }

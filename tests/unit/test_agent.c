@@ -201,6 +201,25 @@ TEST(excluded_destination_comes_neither_by_a_state_nor_by_the_host)
     assert_taken(agent, true);
 }
 
+/* Of a filter's search no address with such a length may be read. */
+TEST(sample_of_no_host_is_refused_and_counted)
+{
+    static const uint8_t lens[] = { 0, 24, 33, 255 };
+    struct riptide_sample sample = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } }, .cwnd = 40 };
+    struct stages configs;
+    AGENT *agent = NULL;
+
+    configs_init(&configs);
+    configs.observer.scope.exclude = &sample.dst;
+    configs.observer.scope.n_exclude = 1;
+    agent = agent_of(&configs);
+    for (size_t i = 0; i < sizeof(lens); i++) {
+        sample.dst.len = lens[i];
+        assert_int_equal(riptide_agent_add(agent, &sample), RIPTIDE_E_INVALID);
+    }
+    assert_int_equal(riptide_agent_get_stats(agent)->estimator->invalid, sizeof(lens));
+}
+
 static struct riptide_prefix host(uint8_t last)
 {
     return (struct riptide_prefix){ AF_INET, 32, { 192, 0, 2, last } };
