@@ -56,12 +56,13 @@ static bool is_evidence(struct riptide_estimator *estimator, const struct riptid
 }
 
 /*
- * The idlest of the next few, as in caches: as they are taken in turn, all are looked at. Idleness
+ * The idlest of the next few, as in caches: as they are taken in turn, all are looked at. Few of
+ * them are in a share that is full, so that a search may find none of its idle ones. Idleness
  * is the time since the tick of its last connections, for each of them and one more; a second is
  * added, so that their number decides in the newest tick. It is idler than the new one, so that
  * open connections do not take places from each other in turns, and on no list: those have samples
- * of the coming tick, or wait to be popped. Only those in `within` are meant, unless that is NULL.
- * NONE: there is none.
+ * of the coming tick, or wait to be popped. Only those in `within` are meant, in which no free slot is;
+ * or it is NULL, where none is free. NONE: there is none.
  */
 static uint32_t find_idlest(struct riptide_estimator *estimator,
                             const struct riptide_prefix *within, bool with_window)
@@ -71,7 +72,7 @@ static uint32_t find_idlest(struct riptide_estimator *estimator,
     uint32_t found = NONE;
 
     for (int i = 0; i < LOOKS; i++) {
-        uint32_t slot = estimator->hand++ % estimator->table.n;
+        uint32_t slot = estimator->hand++ % estimator->table.n_slots;
         const struct destination *destination = destination_at(estimator, slot);
         double idleness =
             (double)(age_ns_of(destination, estimator->input.now_ns) + NS_PER_S) /

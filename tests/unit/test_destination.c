@@ -80,6 +80,27 @@ TEST(one_prefix_has_a_sixteenth_of_the_places)
     assert_false(stats.is_full);
 }
 
+TEST(idle_one_of_a_full_share_is_found_behind_free_places)
+{
+    enum { MOST = 1024, FIRST = 200, SHARE = MOST / 16 };
+    ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = MOST);
+    uint32_t n_taken = 0;
+
+    for (uint32_t i = 0; i < FIRST; i++)
+        connect_to(estimator, apart(1, i), 1);
+    tick_at(estimator, 1 * S);
+    for (uint32_t i = 0; i < SHARE; i++)
+        connect_to(estimator, crowded(i), 1);
+    for (uint64_t s = 60; s <= 100; s++) {
+        tick_at(estimator, s * S);
+        pop_all(estimator);
+    }
+    assert_int_equal(estimator->table.n, SHARE); /* the first ones have expired */
+    for (uint32_t i = 0; i < 20; i++)
+        n_taken += connect_to(estimator, crowded(SHARE + i), 1) == 0;
+    assert_true(n_taken > 0);
+}
+
 TEST(prefix_of_24_bits_or_a_wider_destination_has_a_sixteenth)
 {
     ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = 32);
