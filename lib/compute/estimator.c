@@ -175,7 +175,9 @@ static void forget(struct riptide_estimator *estimator, uint32_t slot)
     estimator->stats.destinations -= has_window(destination);
     destination->smoothed = NO_HISTORY;
     destination->base_cwnd = 0;
-    destination->pmtu_bytes = 0;
+    /* The samples of the coming tick may have shown it. */
+    if (!(destination->flags & IS_TOUCHED))
+        destination->pmtu_bytes = 0;
     destination->updated_ns = 0;
     destination->last = (struct sampled){ 0 };
     forget_kept(estimator, destination);

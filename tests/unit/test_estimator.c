@@ -115,6 +115,7 @@ TEST(path_mtu_is_the_smallest_of_the_open_connections)
         { 94, { 1300, 1300 }, true, 1500, false },
         { 95, { 0, 68 }, false, 1500, false },    /* of a route that went */
         { 96, { 0, 65536 }, false, 1500, false }, /* loopback's */
+        { 190, { 1400, 1400 }, false, 1400, true }, /* the window before has expired */
     };
     ESTIMATOR *estimator = estimator_of_policy("paper");
     ESTIMATOR *of_prefix = ESTIMATOR_WITH("paper", config.prefix_len4 = 24);
