@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is wanted for a prefix as the program's map has it.
+ * What is wanted for a prefix as the program's map has it, and on its way there.
  */
 #include "apply/program/program.h"
 #include "unit.h"
@@ -114,4 +114,25 @@ TEST(window_that_fits_when_paced_is_bounded_without)
 
         assert_int_equal(window_of(&wanted, rows[i].can_pace, false).initcwnd, rows[i].expected);
     }
+}
+
+TEST(while_one_window_is_refused_the_newest_of_each_destination_waits)
+{
+    const struct riptide_applier_config config = { .dry_run = false };
+    struct program program = { .config = &config, .fds = { -1, -1, -1, -1 } };
+    struct riptide_wanted wanted = { .initcwnd = 20 };
+
+    /* Two of one destination before the refusal, and of that the older one is first. */
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(riptide_prefix_parse(&wanted.dst, i ? "::2" : "::1"), 0);
+        assert_int_equal(windows_set(&program, &wanted), 0);
+    }
+    assert_int_equal(windows_dispatch(&program), 0);
+    assert_true(program.refusal < 0);
+    for (wanted.initcwnd = 21; wanted.initcwnd <= 60; wanted.initcwnd++)
+        assert_int_equal(windows_set(&program, &wanted), 0);
+    assert_int_equal(program.n_queued, 3);
+    assert_int_equal(program.queue[1].wanted.initcwnd, 20);
+    assert_int_equal(program.queue[2].wanted.initcwnd, 60);
+    free(program.queue);
 }

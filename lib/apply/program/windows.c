@@ -16,6 +16,13 @@ int windows_set(struct program *program, const struct riptide_wanted *wanted)
 {
     const struct queued queued = { .wanted = *wanted };
 
+    /* Behind one that the kernel refuses waits the newest of each destination, not all of them. */
+    for (uint32_t i = program->n_queued; program->refusal && i-- > program->n_written + 1;) {
+        if (riptide_prefix_equal(&program->queue[i].wanted.dst, &wanted->dst)) {
+            program->queue[i] = queued;
+            return 0;
+        }
+    }
     return array_append(&program->queue, &program->n_queued, &program->capacity, &queued,
                         sizeof(queued));
 }
