@@ -56,13 +56,6 @@ static struct riptide_sample any_sample(void)
     return sample;
 }
 
-static void add_any(struct riptide_estimator *estimator)
-{
-    struct riptide_sample sample = any_sample();
-
-    riptide_estimator_add(estimator, &sample);
-}
-
 /* A walk over all comes to each window once. */
 static void assert_walk(const struct riptide_estimator *estimator, const uint32_t told[HOSTS])
 {
@@ -145,8 +138,11 @@ TEST(windows_keep_to_bounds_and_lifetimes)
         estimator = estimator_of_config(&config);
         set_pacing(estimator, below(2));
         for (int step = 0; step < STEPS / 4; step++) {
-            for (uint32_t n = below(30); n > 0; n--)
-                add_any(estimator);
+            for (uint32_t n = below(30); n > 0; n--) {
+                struct riptide_sample sample = any_sample();
+
+                riptide_estimator_add(estimator, &sample);
+            }
             if (below(10) == 0)
                 set_any_hint(estimator, now_ns);
             if (below(10) == 0) {

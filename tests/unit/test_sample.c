@@ -28,32 +28,24 @@ static void begin(struct bytes *bytes, uint8_t family, const uint8_t dst[16])
     bytes_begin(bytes, 0, &msg, sizeof(msg));
 }
 
-static void put_u32(unsigned char *at, uint32_t value)
-{
-    memcpy(at, &value, sizeof(value));
-}
-
-static void put_u64(unsigned char *at, uint64_t value)
-{
-    memcpy(at, &value, sizeof(value));
-}
+#define PUT(at, type, value) memcpy(at, &(type){ value }, sizeof(type))
 
 /* A tcp_info as long as any, every field that a sample takes different. */
 static void make_info(unsigned char info[512])
 {
     memset(info, 0xee, 512);
-    put_u32(info + 16, 1448);
-    put_u32(info + 44, 250); /* last_data_sent */
-    put_u32(info + 60, 1500);
-    put_u32(info + 68, 50123);
-    put_u32(info + 76, 26);
-    put_u32(info + 80, 37);
-    put_u32(info + 100, 5);
-    put_u64(info + 120, UINT64_C(5000000001));
-    put_u32(info + 148, 49321);
-    put_u32(info + 156, 777);
-    put_u64(info + 160, UINT64_C(12500000000));
-    put_u64(info + 168, UINT64_C(5000000)); /* busy_time */
+    PUT(info + 16, uint32_t, 1448);
+    PUT(info + 44, uint32_t, 250); /* last_data_sent */
+    PUT(info + 60, uint32_t, 1500);
+    PUT(info + 68, uint32_t, 50123);
+    PUT(info + 76, uint32_t, 26);
+    PUT(info + 80, uint32_t, 37);
+    PUT(info + 100, uint32_t, 5);
+    PUT(info + 120, uint64_t, UINT64_C(5000000001));
+    PUT(info + 148, uint32_t, 49321);
+    PUT(info + 156, uint32_t, 777);
+    PUT(info + 160, uint64_t, UINT64_C(12500000000));
+    PUT(info + 168, uint64_t, UINT64_C(5000000)); /* busy_time */
 }
 
 /* With other attributes before a tcp_info of n_info. */
@@ -145,10 +137,10 @@ TEST(figures_that_mean_there_is_none)
     struct bytes message;
 
     make_info(info);
-    put_u32(info + 148, UINT32_MAX); /* min_rtt: no measurement */
+    PUT(info + 148, uint32_t, UINT32_MAX); /* min_rtt: no measurement */
     put_socket(&message, info, INFO_5_10);
     assert_int_equal(parsed(&message).min_rtt_us, 0);
-    put_u32(info + 80, 0); /* snd_cwnd */
+    PUT(info + 80, uint32_t, 0); /* snd_cwnd */
     put_socket(&message, info, INFO_5_10);
     assert_false(parse(&sample, &message));
 }
