@@ -22,8 +22,9 @@ struct riptide_observer {
     int epoll_fd;
     struct filter filter;
     struct riptide_observer_stats stats;
-    struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES]; /* the last popped ones, in a ring */
-    unsigned int next;                                     /* index of the next one */
+    /* In a ring: the last popped ones, and the next, which is parsed to see whether it is one. */
+    struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES + 1];
+    unsigned int next; /* index of the next one */
     struct seen seen;
     bool is_settled; /* `seen`, since the last dump began */
     bool has_events; /* they are configured */
@@ -254,7 +255,7 @@ RIPTIDE_PUBLIC int riptide_observer_pop(struct riptide_observer *observer,
     if (r != 0)
         return r;
     *samplep = &observer->samples[observer->next];
-    observer->next = (observer->next + 1) % RIPTIDE_POPPED_SAMPLES;
+    observer->next = (observer->next + 1) % (RIPTIDE_POPPED_SAMPLES + 1);
     return 0;
 }
 
