@@ -113,8 +113,10 @@ int agent_check(const struct riptide_agent *agent, struct riptide_error *error)
 RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error)
 {
     const struct riptide_applier_config *applier = &agent->stages.applier;
-    int r = agent_check(agent, error);
+    int r;
 
+    error_set(error, "%s", "");
+    r = agent_check(agent, error);
     if (r == 0 && agent->is_started) {
         error_set(error, "it was started before");
         r = -EALREADY;

@@ -171,7 +171,7 @@ static bool keep_old(const struct riptide_agent *agent)
 /* A pause, hints and outcomes count even if the clock is wrong and the windows are refused. */
 bool state_load(struct riptide_agent *agent)
 {
-    struct riptide_error destinations = { .text = "" }, others = { .text = "" };
+    struct riptide_error destinations, others = { .text = "" };
     struct clocks clocks = read_clocks();
     CLEANUP(freep) char *text = NULL;
     size_t n = 0;
@@ -187,7 +187,6 @@ bool state_load(struct riptide_agent *agent)
     }
     r = riptide_estimator_load(agent->estimator, clocks.now_ns, clocks.realtime_ns, text, n,
                                &destinations);
-    error_fill(&destinations, r);
     state_text_load(agent, text, clocks, &others);
     error_set(&agent->state_said, "%s: %s%s; %s%s", agent->state, destinations.text,
               r == 0 ? "" : "; no destinations loaded", others.text,

@@ -197,6 +197,7 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
     uint64_t saved_ns, passed_ns;
     int r = 0;
 
+    error_set(error, "%s", "");
     if (now_ns < estimator->input.now_ns || now_ns > INT64_MAX)
         return RIPTIDE_E_INVALID;
     text = next_line(text, end, line);
@@ -216,5 +217,5 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
     if (r == 0)
         error_set(error, "destinations loaded: %u, expired: %u, others: %u", counts.loaded,
                   counts.expired, counts.others);
-    return r;
+    return error_fill(error, r);
 }

@@ -263,7 +263,9 @@ TEST(careful_goes_on_from_its_window)
 TEST(state_is_not_loaded_into_the_past)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
+    struct riptide_error error = { .text = "of an earlier call" };
 
     learn(estimator, 20, S);
-    assert_int_equal(riptide_estimator_load(estimator, S - 1, SAVED, two, strlen(two), NULL), RIPTIDE_E_INVALID);
+    assert_int_equal(riptide_estimator_load(estimator, S - 1, SAVED, two, strlen(two), &error), RIPTIDE_E_INVALID);
+    assert_string_equal(error.text, "");
 }
