@@ -292,10 +292,10 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
 {
     struct riptide_estimate *popped = &estimator->popped;
 
-    *estimatep = popped;
     if (estimator->n_withdrawn > 0) {
         *popped =
             (struct riptide_estimate){ .dst = estimator->withdrawn[--estimator->n_withdrawn] };
+        *estimatep = popped;
         return 0;
     }
     while (estimator->changed != NONE) {
@@ -308,8 +308,10 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
         estimator->changed = destination->next_changed;
         destination->flags &= (uint8_t)~IS_CHANGED;
         destination->popped = given;
-        if (memcmp(&given, &before, sizeof(given)) != 0)
+        if (memcmp(&given, &before, sizeof(given)) != 0) {
+            *estimatep = popped;
             return 0;
+        }
     }
     return RIPTIDE_E_AGAIN;
 }

@@ -120,11 +120,11 @@ static inline struct riptide_estimate explain(const struct riptide_estimator *es
 /* The next change; NULL: there is none. */
 static inline const struct riptide_estimate *pop(struct riptide_estimator *estimator)
 {
-    const struct riptide_estimate *estimate;
+    const struct riptide_estimate *estimate = NULL;
     int r = riptide_estimator_pop(estimator, &estimate);
 
-    assert_true(r == 0 || r == RIPTIDE_E_AGAIN);
-    return r == 0 ? estimate : NULL;
+    assert_int_equal(r, estimate ? 0 : RIPTIDE_E_AGAIN);
+    return estimate;
 }
 
 /* Pops all; returns how many. */
