@@ -142,6 +142,9 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     if (agent->backend & RIPTIDE_PROGRAM && !applier->dry_run)
         agent->experiment.holdout_percent = applier->holdout_percent;
     agent->experiment.seed = applier->holdout_seed;
+    /* The share of the first phase in both: some that have opened in it are still open. */
+    agent->estimator->holdout = ARM_SHARE(agent->experiment.holdout_percent);
+    agent->estimator->arms_seed = agent->experiment.seed;
     if (state_load(agent) && error && !error->text[0])
         error_set(error, "%s", agent->state_said.text);
     return 0;

@@ -66,8 +66,6 @@ struct riptide_agent {
     enum phase phase;
     uint64_t next_ns, armed_ns; /* when the next round begins; for when the timer is set */
     struct riptide_tick tick; /* of the present round */
-    /* Popped from the estimator and not yet given to the applier; or NULL. */
-    const struct riptide_estimate *in_hand;
     struct riptide_tick next; /* of the next round: connections closed since the dump */
     /* Events other than routes that wait to be popped. */
     struct riptide_tick finished;

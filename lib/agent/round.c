@@ -69,12 +69,10 @@ static int hand_over(struct riptide_agent *agent)
         const struct riptide_estimate *estimate;
         struct riptide_wanted wanted;
 
-        if (!agent->in_hand && riptide_estimator_pop(agent->estimator, &agent->in_hand) != 0) {
-            agent->in_hand = NULL;
+        if (riptide_estimator_pop(agent->estimator, &estimate) != 0) {
             agent->phase = PHASE_APPLYING;
             break;
         }
-        estimate = agent->in_hand;
         wanted = (struct riptide_wanted){
             .dst = estimate->dst,
             .may_lower = estimate->may_lower,
@@ -87,10 +85,8 @@ static int hand_over(struct riptide_agent *agent)
             .rtt_us = estimate->min_rtt_us,
         };
         r = riptide_applier_set(agent->applier, &wanted);
-        /* If the applier has no memory the window stays in hand for the next dispatch. */
         if (r < 0)
             return r;
-        agent->in_hand = NULL;
         agent->estimator->stats.overflow += r == RIPTIDE_E_FULL;
     }
     return agent->phase == PHASE_HANDING ? 0 : round_on_applier(agent);
@@ -124,9 +120,6 @@ static void judge_outcomes(struct riptide_agent *agent, uint64_t now_ns)
             agent_apply_pause(agent);
         applier_set_holdout(agent->applier, ARM_SHARE(phase_percent(experiment, experiment->phase)),
                             experiment->phase);
-        /* The share of the first phase in both: some that have opened in it are still open. */
-        agent->estimator->holdout = ARM_SHARE(experiment->holdout_percent);
-        agent->estimator->arms_seed = experiment->seed;
     }
     /* Connections that open without our window show nothing about it. */
     if (experiment->suspension.until_ns > 0 || agent->is_paused ||
