@@ -3,7 +3,7 @@
  * lib/observe/prefix_set: what is left of prefixes that decide, and whether anything is admitted at
  * all. What they decide is held against the plain evaluation of drawn scopes in test_filter.c.
  */
-#include "bytes.h"
+#include "unit.h"
 #include "observe/prefix_set.h"
 
 /* Prefixes with a verdict each, '+' or '-'; the first is the verdict on all other addresses. */

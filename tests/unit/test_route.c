@@ -2,7 +2,7 @@
 /*
  * lib/apply/routes/route: base routes from answers as the kernel's fib_dump_info and rt6_fill_node
  * send them, and such that no kernel sends; requests as far as the kernel does not show them.
- * fuzz/route.c holds the figures of a route against another reader.
+ * fuzz/event.c holds the figures of a route against another reader.
  */
 #include "apply/routes/route.h"
 #include "bytes.h"
