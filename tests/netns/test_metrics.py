@@ -37,11 +37,6 @@ def figures_of(text):
     return figures
 
 
-def metrics(net, path, *options, interval="10ms", **more):
-    """A daemon that writes the file each fifteen rounds."""
-    return Daemon(net.host, "--metrics", path, *options, interval=interval, **more)
-
-
 def wait_figures(path, condition, what):
     """The figures of the first file for which the condition holds."""
     def look():
@@ -57,7 +52,7 @@ def test_figures_are_those_of_kernel_and_log(net, tmp_path):
     net.host.ip("route", "add", "192.0.2.0/24", "via", "10.0.0.1", "table", "100")
     net.host.ip("rule", "add", "to", "203.0.113.3", "lookup", "100")
     net.host.ip("route", "add", "203.0.113.3", "via", "10.0.0.2", "table", "100")
-    with metrics(net, path, *BY_ROUTES, "--log-level", "debug") as daemon:
+    with Daemon(net.host, "--metrics", path, *BY_ROUTES, "--log-level", "debug", interval="10ms") as daemon:
         wait_window(net.host, "203.0.113.1")
         figures = wait_figures(path, lambda now: now["riptide_routes{state=applied}"] == 2
                                and now["riptide_dumps_total"] > 3, "two routes")
@@ -76,7 +71,7 @@ def test_figures_are_those_of_kernel_and_log(net, tmp_path):
 
 def test_interval_bounds_how_often_it_is_written(net, tmp_path):
     path = tmp_path / "riptide.prom"
-    with metrics(net, path, "--log-level", "debug", interval="500ms") as daemon:
+    with Daemon(net.host, "--metrics", path, "--log-level", "debug", interval="500ms") as daemon:  # the file each fifteen rounds
         wait_until(lambda: daemon.said().count("tick:") > 3, "ticks")
         assert figures_of(path.read_text())["riptide_dumps_total"] == 1
         wait_until(lambda: figures_of(path.read_text())["riptide_dumps_total"] > 10, "the next one")
@@ -87,7 +82,7 @@ def test_file_is_never_seen_in_part_and_the_socket_says_the_same(net, tmp_path):
     net.learned("203.0.113.1", 20)
     net.host.run(RIPTIDED, "--once", "--policy", "paper", "--metrics", path)
     assert figures_of(path.read_text())["riptide_routes{state=applied}"] == 1
-    with metrics(net, path):
+    with Daemon(net.host, "--metrics", path, interval="10ms"):
         before = wait_figures(path, lambda now: now["riptide_dumps_total"] > 3, "a file")
         said = figures_of(net.host.run(*AS_NOBODY, RIPTIDE, "metrics").stdout)
         after = wait_figures(path, lambda now: now["riptide_dumps_total"]

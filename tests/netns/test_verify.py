@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """riptide verify: listening servers, and what can prevent a window."""
 
-import contextlib
 import socket
 
 import cgroups
@@ -13,17 +12,11 @@ V4, V6 = "203.0.113.1", "2001:db8::1"
 STATUS = {"applied": 0, "other": 4}
 
 
-@contextlib.contextmanager
-def listening(net):
+@pytest.fixture
+def port(net):
     """A port on which all addresses of the world listen."""
     with net.world.server("::") as server:
         yield server.getsockname()[1]
-
-
-@pytest.fixture
-def port(net):
-    with listening(net) as number:
-        yield number
 
 
 def verify(net, address, port, prefix=()):
