@@ -25,7 +25,7 @@ ROUNDS = 25
 BEGIN_S, RUN_S, SETTLE_S = 4, 14, 30
 HELD_OUT, CWND = 20, 24
 # Window, share held out, pacing (an effect even with a window of ten).
-WORLDS = {"none": (KERNEL_CWND, HELD_OUT, "off"), "mixed": (CWND, HELD_OUT, "on"), "all": (CWND, 0, "on")}
+WORLDS = {"none": (KERNEL_CWND, HELD_OUT, "no"), "mixed": (CWND, HELD_OUT, "yes"), "all": (CWND, 0, "yes")}
 MOST_CLAIMS, LEAST_HELD = 0.05, 0.93
 LEAST_CONNECTIONS = 20  # of each arm, for a verdict
 
@@ -203,7 +203,7 @@ def judge_harm(evaluation):
                      (n + evaluation.random.random()) / HARM_PER_S)
             for number in range(len(shares)) for n in range(HARM_PER_S * end_s)]
     with network(evaluation, [HARM_PATH] * len(shares), HARM_RECEIVERS) as testbed:
-        options = [forced(HARM_CWND, held_out, "off", "1s") for held_out in shares]
+        options = [forced(HARM_CWND, held_out, "no", "1s") for held_out in shares]
         results, reads, starts, late_ms = play(testbed, plan, options, every_s=0.5, start_s=begin_s)
     backs = [next((at_s for at_s, apply in of_sender if apply["suspended_s"] > 0),
                   end_s) for of_sender in reads]
@@ -249,7 +249,7 @@ def judge_hour(evaluation):
     plan = [one for number in range(len(cwnds))
             for one in worlds.plan(HOUR_PATH, number, evaluation.drawn("hour", number), end_s)]
     with network(evaluation, [HOUR_PATH] * len(cwnds)) as testbed:
-        reads = play(testbed, plan, [forced(cwnd, held_out, "on" if cwnd > KERNEL_CWND else "off")
+        reads = play(testbed, plan, [forced(cwnd, held_out, "yes" if cwnd > KERNEL_CWND else "no")
                                      for cwnd in cwnds], every_s=0.5)[1]
     n_shown = 0
     table = evaluation.table("hour", "sender", "cwnd", "minutes", "connections", "held_out", "verdict", *BOUNDS)
