@@ -43,20 +43,20 @@ int prefix_compare(const void *a, const void *b)
     return left->len - right->len;
 }
 
-size_t prefix_count_up_to(const void *sorted, size_t n, size_t size,
+uint32_t prefix_find_last(const void *sorted, uint32_t n, size_t size,
                           const struct riptide_prefix *dst)
 {
-    size_t low = 0, high = n;
+    uint32_t low = 0, high = n;
 
     while (low < high) {
-        size_t middle = (low + high) / 2;
+        uint32_t middle = (low + high) / 2;
 
         if (prefix_compare((const char *)sorted + middle * size, dst) <= 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return low;
+    return low - 1;
 }
 
 void prefix_truncate(struct riptide_prefix *prefix, uint8_t len)

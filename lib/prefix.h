@@ -59,8 +59,11 @@ static inline bool riptide_prefix_equal(const struct riptide_prefix *a,
  */
 int prefix_compare(const void *a, const void *b);
 
-/* Of n structs of that size, sorted by prefix_compare: how many are not beyond `dst`. */
-size_t prefix_count_up_to(const void *sorted, size_t n, size_t size,
+/*
+ * Of n structs of that size, sorted by prefix_compare: the index of the last one that is not beyond
+ * `dst`, as the one around it; UINT32_MAX, the index before 0: there is none.
+ */
+uint32_t prefix_find_last(const void *sorted, uint32_t n, size_t size,
                           const struct riptide_prefix *dst);
 
 /* Shortens to `len` bits. */

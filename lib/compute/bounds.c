@@ -33,9 +33,7 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
 static uint32_t find_last(const struct riptide_estimator *estimator,
                           const struct riptide_prefix *dst)
 {
-    return (uint32_t)prefix_count_up_to(estimator->hints, estimator->n_hints,
-                                        sizeof(*estimator->hints), dst) -
-           1;
+    return prefix_find_last(estimator->hints, estimator->n_hints, sizeof(*estimator->hints), dst);
 }
 
 /* The hint for exactly that prefix, with or without an end, or NONE. */

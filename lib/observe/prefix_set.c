@@ -85,9 +85,9 @@ void prefix_set_finish(struct prefix_set *set)
 bool prefix_set_search(const struct prefix_set *set, const struct riptide_prefix *dst)
 {
     /* The innermost prefix with the address is the last rule before it, or one around that. */
-    size_t n = prefix_count_up_to(set->rules, set->n, sizeof(*set->rules), dst);
+    uint32_t last = prefix_find_last(set->rules, set->n, sizeof(*set->rules), dst);
 
-    return verdict_of(set, around(set, (uint32_t)n - 1, dst));
+    return verdict_of(set, around(set, last, dst));
 }
 
 bool prefix_set_is_empty(const struct prefix_set *set)
