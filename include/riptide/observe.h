@@ -116,7 +116,7 @@ int riptide_observer_get_fd(const struct riptide_observer *observer);
 
 /*
  * Begins a dump. Errors, beside those of send(2) and recv(2): -EBUSY, one is running, and goes on;
- * -ETIMEDOUT, it was the fourth call since the kernel's last message: that dump is given up.
+ * -ETIMEDOUT, the kernel has sent nothing since three such refusals: that dump is given up.
  */
 int riptide_observer_start(struct riptide_observer *observer);
 

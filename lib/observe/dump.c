@@ -12,8 +12,8 @@
 /* Prefetch distance, in messages. */
 enum { AHEAD = 6 };
 
-/* Calls of dump_start that are refused while the kernel sends nothing for the present dump. */
-enum { MAX_FRUITLESS = 3 };
+/* Calls of dump_start that are refused while the kernel sends nothing; the next gives it up. */
+enum { MAX_FRUITLESS_STARTS = 3 };
 
 /*
  * Requests both families in one walk over all sockets, which is most of the cost of a filtered
@@ -163,12 +163,11 @@ int dump_start(struct dump *dump)
     int r;
 
     if ((dump->phase == DUMP_WAITING || dump->phase == DUMP_RUNNING) &&
-        ++dump->n_fruitless > MAX_FRUITLESS)
+        ++dump->n_fruitless > MAX_FRUITLESS_STARTS)
         return give_up(dump, -ETIMEDOUT);
-    if (dump->phase == DUMP_WAITING)
-        return ask(dump);
-    if (dump->phase != DUMP_IDLE)
-        return -EBUSY;
+    r = dump->phase == DUMP_WAITING ? ask(dump) : 0;
+    if (r < 0 || dump->phase != DUMP_IDLE)
+        return r < 0 ? r : -EBUSY;
     dump->n_fruitless = 0;
     r = read_local(dump);
     return r < 0 ? give_up(dump, r) : ask(dump);

@@ -31,7 +31,7 @@ struct dump {
     struct mnl_socket *sockets;
     uint32_t portid;         /* of the sock_diag socket, */
     uint32_t seq;            /* of the latest request on it */
-    uint32_t n_fruitless;    /* calls of dump_start since the kernel's last message */
+    uint32_t n_fruitless;    /* refused calls of dump_start since the kernel's last message */
     struct prefix_set local; /* of the last dump that read them to the end */
     struct prefix_set next_local;   /* of the present dump */
     struct netlink_walk unread; /* in buffer, for dump_pop; their lengths are valid */
