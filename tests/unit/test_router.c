@@ -186,3 +186,29 @@ TEST(every_destination_is_asked_again_within_a_minute_whatever_is_added)
     assert_int_equal(n_unasked, 0);
     plan_deinit(&router);
 }
+
+/* No answer to a request counts as one that was lost. */
+TEST(a_rule_that_cannot_be_removed_for_now_is_an_error_after_eight_setbacks)
+{
+    struct riptide_applier_config config;
+    struct router router = { 0 };
+    int kernels[2];
+
+    riptide_applier_config_init(&config, sizeof(config));
+    plan_init(&router, &config);
+    assert_int_equal(netlink_init(&router.channel), 0);
+    assert_int_equal(netlink_open(&router.notifications, NETLINK_ROUTE, 0), 0);
+    kernels[0] = stand_in_for_kernel(mnl_socket_get_fd(router.channel.socket));
+    kernels[1] = stand_in_for_kernel(mnl_socket_get_fd(router.notifications));
+    router.is_claimed = router.own[0].is_in_place = router.own[0].must_remove = true;
+    router.budget = BUDGET_MAX;
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(router_dispatch(&router), RIPTIDE_E_MORE);
+    assert_int_equal(router_dispatch(&router), -ENOBUFS);
+    assert_true(router.own[0].is_in_place && router.own[0].must_remove);
+    netlink_close(router.notifications);
+    netlink_deinit(&router.channel);
+    plan_deinit(&router);
+    close(kernels[0]);
+    close(kernels[1]);
+}

@@ -332,6 +332,8 @@ int router_dispatch(struct router *router)
         router->stats.overruns++;
         plan_distrust(router);
         r = sync_remove(router);
+        /* It stays due: then the next dispatch is another setback. */
+        r = netlink_is_transient(r) ? 0 : r;
     }
     if (r < 0)
         return r;
