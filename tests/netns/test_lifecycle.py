@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 
+import cgroups
 import pytest
 from control import one_line, status, wait_rounds
 from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
@@ -149,6 +150,37 @@ def test_what_a_dead_one_left_goes_and_what_is_not_ours_stays(net, command, tabl
             assert f"removed what one that was killed had left: {left}" in daemon.said()
             assert len(rules(net.host)) == 2
     assert snapshot(net.host) == before
+
+
+def leave(net, n_routes, table=7300):
+    """As riptided leaves them that had this table: a rule, and so many IPv6 routes."""
+    net.host.ip("-6", "rule", "add", "priority", 32765, "iif", "lo", "ipproto", "tcp", "protocol", PROTOCOL, "lookup", table,
+                "suppress_prefixlength", 127)
+    net.host.batch("\n".join(f"route add 2001:db8:1::{n:x} via fd00::1 table {table} proto {PROTOCOL}" for n in range(1, n_routes + 1)))
+
+
+def refusing_request(error, kind, which):
+    """C that refuses requests to rtnetlink of that type (RTM_...) where the condition on `n` earlier ones of it holds."""
+    is_one = f"length > 20 && ((const unsigned short *)bytes)[2] == {kind} && ({{ static int n; int is_it = {which}; n++; is_it; }})"
+    return cgroups.refusing(error, is_one, "ssize_t sendto(int fd, const void *bytes, size_t length, int flags, "
+                            "const struct sockaddr *to, socklen_t n_to)")
+
+
+def test_a_second_pass_knows_the_table_of_a_rule_that_the_first_one_removed(net, preload):
+    before = snapshot(net.host)
+    leave(net, 2)
+    refused = preload(refusing_request("ENOBUFS", 25, "n == 0"))  # RTM_DELROUTE
+    done = net.host.run("env", refused, RIPTIDED, "--flush")
+    assert "removed: rules 1, routes 2, table 7300\n" in done.stderr
+    assert snapshot(net.host) == before
+
+
+def test_a_rule_that_cannot_be_deleted_does_not_keep_the_routes(net, preload):
+    leave(net, 2)
+    refused = preload(refusing_request("EACCES", 33, "n >= 0"))  # RTM_DELRULE
+    done = net.host.run("env", refused, RIPTIDED, "--flush", check=False)
+    assert done.returncode == 1 and "Permission denied" in done.stderr
+    assert f"proto {PROTOCOL}" not in net.host.ip("-6", "route", "show", "table", "all")
 
 
 def test_window_is_withdrawn_when_its_time_to_live_passes(net):

@@ -15,6 +15,8 @@
 enum {
     /* Temporary errors in succession after which dispatch returns them to the caller. */
     MAX_SETBACKS = 8,
+    /* Scans for a removal that changes interrupted, after which it ends, complete or not. */
+    MAX_INTERRUPTED = 4,
     /* Notifications read in one dispatch: in a storm each arrives alone, with little work. */
     MAX_READ = 16,
     NOTIFICATION_BYTES = 32 * 1024,
@@ -126,28 +128,35 @@ static int scan(struct router *router, uint32_t parts)
 
     router->scanning = 0;
     router->scan_wanted |= parts;
-    do
+    do {
         r = scan_step(router);
-    while (r == 0 && router->scanning);
+        /* A rule that cannot be deleted does not keep the routes. */
+        if (r < 0 && router->scanning) {
+            router->removal_error = r;
+            r = 0;
+        }
+    } while (r == 0 && router->scanning);
     return r;
 }
 
 /*
  * Scans with the right to write, which removes all rules of ours, and routes that we do not know:
- * again until one finds no route, as the kernel may omit some while others go.
+ * again until one finds no route, as the kernel may omit some while others go, or change.
  */
 static int remove_unknown(struct router *router, uint32_t parts)
 {
-    uint32_t n_before;
+    uint32_t n_before, n_interrupted = 0;
     int r;
 
     router->is_claimed = true;
     router->own[0].is_in_place = router->own[1].is_in_place = false;
-    router->removal_error = 0;
     do {
         n_before = router->removed.routes;
+        router->removal_error = 0;
         r = scan(router, parts);
-    } while (r == 0 && router->removed.routes > n_before);
+        n_interrupted += router->is_interrupted;
+    } while (r == 0 && (router->removed.routes > n_before ||
+                        (router->is_interrupted && n_interrupted < MAX_INTERRUPTED)));
     return r < 0 ? r : router->removal_error;
 }
 

@@ -135,7 +135,8 @@ int plan_follow_link(struct router *router, const struct nlmsghdr *message);
 
 /*
  * scan.c: reads one buffer of the scan that is wanted. Where changes interrupted it, it wants
- * another. Deletes rules and routes of ours that are not as we have placed them.
+ * another. Deletes rules and routes of ours that are not as we have placed them. After an error it
+ * can go on while `scanning` is not 0: a rule was not deleted.
  */
 int scan_step(struct router *router);
 
@@ -154,7 +155,10 @@ int sync_rules(struct router *router, struct riptide_error *error);
 /* Deletes the rules that must go: local TCP uses main until sync_rules. */
 int sync_remove(struct router *router);
 
-/* Deletes every rule of ours that a scan has found in families[i], unless it is in its place. */
+/*
+ * Deletes every rule of ours that a scan has found in families[i], unless it is in its place.
+ * Errors: the first one; the others were tried.
+ */
 int sync_check_rules(struct router *router, int i);
 
 /* router.c: reads one buffer of notifications. Returns 1 where there was one. */

@@ -28,11 +28,11 @@ static const struct step steps[] = {
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
 
-/* Our table, or one that another configuration's rule leads to. */
+/* Our table, or one that another configuration's rule leads to, or led to until we removed it. */
 static bool is_table_of_ours(const struct router *router, uint32_t table)
 {
-    return table == router->config.table || rules_find(&router->seen[0], table, true) ||
-           rules_find(&router->seen[1], table, true);
+    return table == router->config.table || table == router->removed.table ||
+           rules_find(&router->seen[0], table, true) || rules_find(&router->seen[1], table, true);
 }
 
 /* What is not a route that we have written leads local TCP elsewhere than main. */

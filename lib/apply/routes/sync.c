@@ -225,22 +225,23 @@ int sync_remove(struct router *router)
 int sync_check_rules(struct router *router, int i)
 {
     const struct rules *rules = &router->seen[i];
-    int r = 0;
+    int first = 0, r;
 
     if (!router->is_claimed ||
         (router->own[i].is_in_place && rules_has_ours_in_place(rules, router->config.table)))
         return 0;
-    router->own[i].is_in_place = false;
-    for (uint32_t n = 0; n < rules->n && r == 0; n++) {
+    for (uint32_t n = 0; n < rules->n; n++) {
         const struct rule *rule = &rules->list[n];
 
         if (!rule->is_ours)
             continue;
         r = send_rule(router, RTM_DELRULE, rule, NULL);
+        first = first ? first : r;
         if (r == 0 && router->removed.rules++ == 0)
             router->removed.table = rule->table;
     }
-    return r;
+    router->own[i].is_in_place &= first != 0;
+    return first;
 }
 
 static int place_rule(struct router *router, int i, struct riptide_error *error)
