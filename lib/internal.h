@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared by all parts of the library, not public: cleanup attributes, error lines, the copy of a
- * configuration struct whose size the caller sets.
+ * struct whose size the caller sets, small arithmetic, arrays that grow.
  */
 #ifndef RIPTIDE_LIB_INTERNAL_H
 #define RIPTIDE_LIB_INTERNAL_H
@@ -61,7 +61,7 @@ int error_fill(struct riptide_error *error, int r);
 
 /*
  * Whether the caller is a child by fork(2) of the process `pid`, which made an object: the object's
- * sockets, epoll and lock are the parent's as well. Writes this to `error`. If each is the first
+ * sockets, epoll and claim are the parent's as well. Writes this to `error`. If each is the first
  * process of a PID namespace, they cannot be distinguished.
  */
 bool is_forked(pid_t pid, struct riptide_error *error);

@@ -45,7 +45,7 @@ struct riptide_tick {
     uint64_t started_ns;     /* when the dump began */
     uint64_t finished_ns;    /* when the last change of this round was in the kernel */
     uint64_t interval_ns;    /* from the beginning of this round to that of the next */
-    uint64_t samples;        /* connections that counted, open and closed */
+    uint64_t samples;        /* connections that counted or were left out, each once */
     uint64_t observe_cpu_ns; /* processor time of the dump, including work on its samples */
 };
 
@@ -98,7 +98,7 @@ struct riptide_change {
  * compared with those held out: holdout_percent until the first verdict, then 0.2 %.
  */
 struct riptide_verdict {
-    uint64_t connections, held_out;
+    uint64_t connections, held_out; /* of classes with two of each; without a verdict, of all */
     double holdout_percent; /* in force */
     /*
      * Time: geometric mean, in smallest round trip times; its change is a share (-0.25: a quarter

@@ -69,7 +69,7 @@ struct riptide_policy {
      * samples were all left out, some as idle, a window keeps one for another time to live.
      */
     double (*combine)(const struct riptide_policy_input *input, void *memory);
-    /* Optional: makes the memory from `smoothed`, min_rtt_us and pacing_percent of a state. */
+    /* Optional: from smoothed, min_rtt_us, may_lower, pacing_percent (100, or AT_ONCE) loaded. */
     void (*restore)(const struct riptide_policy_input *input, void *memory,
                     const struct riptide_estimate *loaded);
     /*

@@ -34,9 +34,10 @@ int prefix_set_add(struct prefix_set *set, const struct riptide_prefix *prefix, 
 /* Call it after the last addition and before the first search. */
 void prefix_set_finish(struct prefix_set *set);
 
-/* The verdict on `dst`, a host. Called for every socket; most need no search. */
+/* The verdict on `dst`: a host; or a prefix, by those around it. */
 bool prefix_set_search(const struct prefix_set *set, const struct riptide_prefix *dst);
 
+/* Likewise, on a host. Called for every socket; most need no search. */
 static inline bool prefix_set_decide(const struct prefix_set *set, const struct riptide_prefix *dst)
 {
     uint8_t byte = dst->addr[dst->len / 8 - 1];
