@@ -12,7 +12,8 @@ struct careful {
     uint32_t began_ms;  /* when this window, or its pacing, began; wraps */
     uint16_t given;     /* the window of flights that count, segments; 0: not known yet */
     uint16_t mss_bytes; /* the largest; halves in 45 s without one */
-    uint16_t flights, since_s, per_s; /* flights since that second, which wraps; each one before */
+    uint16_t flights, since_s; /* flights since that second, which wraps */
+    uint16_t per_s;            /* flights of each second before it */
     uint8_t fitting, wait, n_far;
     bool is_paced, is_cut, is_raised; /* cut at some time; changed last by a raise */
 };
@@ -32,7 +33,7 @@ enum { LOSS_SHARE = 50, LOSSY_AT_ONCE = 4, LOSSY_PACED = 2, TOO_LARGE = 16 };
  * `wait` of them and seconds, as losers end last. A cut doubles it, a raise after one halves it. A
  * raise doubles the window, but after a cut it adds an eighth; a cut takes a quarter.
  */
-enum { WAIT = 4, MOST_WAIT = 64 };
+enum { WAIT = 4, MOST_WAIT = 64, PER_S_OVER_S = 4 /* flights a second are counted over these */ };
 static const double growth = 1.125, cut = 0.75;
 
 /*
@@ -136,7 +137,7 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
 
     if (sample->min_rtt_us == 0 || reason == RIPTIDE_LEFT_OUT_UNUSED)
         return reason;
-    if (n_s >= WAIT) {
+    if (n_s >= PER_S_OVER_S) {
         careful->per_s = careful->flights / n_s;
         careful->flights = 0;
         careful->mss_bytes = (uint16_t)(careful->mss_bytes - careful->mss_bytes / 16);
@@ -221,7 +222,9 @@ static void careful_restore(const struct riptide_policy_input *input, void *memo
                             const struct riptide_estimate *loaded)
 {
     *(struct careful *)memory = (struct careful){
-        (float)loaded->smoothed, loaded->min_rtt_us, .wait = WAIT,
+        .cwnd = (float)loaded->smoothed,
+        .min_rtt_us = loaded->min_rtt_us,
+        .wait = WAIT,
         .is_paced = loaded->pacing_percent == 100,
         .is_cut = loaded->may_lower || loaded->smoothed < START_CWND,
     };

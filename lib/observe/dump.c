@@ -33,7 +33,8 @@ static int ask_for_sockets(struct dump *dump)
     size_t n_bytes;
     const void *code = filter_get(dump->filter, &n_bytes);
 
-    request = netlink_begin(netlink_room(&dump->routes), TCPDIAG_GETSOCK, NLM_F_DUMP, &diag, sizeof(diag));
+    request = netlink_begin(netlink_room(&dump->netlink), TCPDIAG_GETSOCK, NLM_F_DUMP, &diag,
+                            sizeof(diag));
     if (n_bytes > 0) {
         attr = mnl_nlmsg_get_payload_tail(request);
         netlink_put(request, INET_DIAG_REQ_BYTECODE, NULL, 0);
@@ -48,7 +49,7 @@ static int ask_for_sockets(struct dump *dump)
 
 int dump_open(struct dump *dump)
 {
-    int r = netlink_open(&dump->routes.socket, NETLINK_ROUTE, 0);
+    int r = netlink_open(&dump->netlink.socket, NETLINK_ROUTE, 0);
 
     if (r == 0)
         r = netlink_open(&dump->sockets, NETLINK_SOCK_DIAG, 0);
@@ -59,7 +60,7 @@ int dump_open(struct dump *dump)
 
 void dump_close(struct dump *dump)
 {
-    netlink_close(dump->routes.socket);
+    netlink_close(dump->netlink.socket);
     netlink_close(dump->sockets);
     prefix_set_deinit(&dump->local);
     prefix_set_deinit(&dump->next_local);
@@ -128,13 +129,13 @@ static int read_local(struct dump *dump)
     int r;
 
     prefix_set_deinit(&dump->next_local); /* of one that failed */
-    r = netlink_dump(&dump->routes,
-                     netlink_begin(netlink_room(&dump->routes), RTM_GETROUTE, NLM_F_DUMP, &route,
+    r = netlink_dump(&dump->netlink,
+                     netlink_begin(netlink_room(&dump->netlink), RTM_GETROUTE, NLM_F_DUMP, &route,
                                    sizeof(route)));
     while (r == 0)
-        r = netlink_dump_step(&dump->routes, take_route, dump);
-    dump->stats->left_out += dump->routes.malformed;
-    dump->routes.malformed = 0;
+        r = netlink_dump_step(&dump->netlink, take_route, dump);
+    dump->stats->left_out += dump->netlink.malformed;
+    dump->netlink.malformed = 0;
     if (r < 0)
         return r;
     /* Even if they changed meanwhile: the next dump has what this one has missed. */
@@ -206,7 +207,7 @@ static int take_other(struct dump *dump, const struct nlmsghdr *message)
 
 static int take_datagram(struct dump *dump, size_t len)
 {
-    struct netlink_walk all = { (void *)dump->routes.buffer, len }, walk = all;
+    struct netlink_walk all = { (void *)dump->netlink.buffer, len }, walk = all;
     const struct nlmsghdr *message;
     int r;
 
@@ -240,7 +241,7 @@ int dump_dispatch(struct dump *dump)
 
     if (dump->unread.left > 0 || dump->phase == DUMP_ENDED)
         return 0;
-    r = netlink_receive(dump->sockets, dump->routes.buffer, NETLINK_BUFFER_BYTES, &len);
+    r = netlink_receive(dump->sockets, dump->netlink.buffer, NETLINK_BUFFER_BYTES, &len);
     if (r != RIPTIDE_E_AGAIN) {
         dump->n_fruitless = 0;
         dump->stats->left_out += r == RIPTIDE_E_INVALID;

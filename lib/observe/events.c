@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 /* In intervals: one overrun is a burst, three in a row are the normal load of this host. */
-enum { SUSTAINED = 3, PAUSE = 64 };
+enum { SUSTAINED = 3, WAIT_INTERVALS = 64 };
 
 /* The queue: the kernel takes this much only while closed connections wait. */
 enum { QUEUE_BYTES = 32 * 1024 * 1024 };
@@ -28,7 +28,7 @@ static void give_up(struct events *events, int error)
 {
     set_membership(events, NETLINK_DROP_MEMBERSHIP);
     events->error = error;
-    events->pause = PAUSE;
+    events->wait_intervals = WAIT_INTERVALS;
     /* The next attempt ends with its first overrun. */
     events->in_a_row = SUSTAINED - 1;
 }
@@ -47,7 +47,8 @@ int events_open(struct events *events, int epoll_fd)
     if (r < 0)
         return r;
     events->epoll_fd = epoll_fd;
-    events->pause = 1; /* as listening begins: unread events would fill the queue */
+    /* Subscribes when listening first begins, as nobody would read the queue until then. */
+    events->wait_intervals = 1;
     return 0;
 }
 
@@ -61,8 +62,8 @@ static void end_interval(struct events *events)
     bool has_overrun = events->has_overrun;
 
     events->has_overrun = false;
-    if (events->pause > 0) {
-        if (--events->pause == 0)
+    if (events->wait_intervals > 0) {
+        if (--events->wait_intervals == 0)
             subscribe(events);
         return;
     }
