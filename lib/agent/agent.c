@@ -24,8 +24,7 @@ static void agent_freep(struct riptide_agent **agentp)
 static int stages_new(struct riptide_agent *agent, const struct stages *stages,
                       struct riptide_error *error)
 {
-    struct epoll_event event = { .events = EPOLLIN };
-    int r = riptide_observer_new(&agent->observer, &stages->observer, error);
+    int fds[3], r = riptide_observer_new(&agent->observer, &stages->observer, error);
 
     if (r == 0)
         r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
@@ -34,10 +33,13 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
     if (r < 0)
         return r;
     agent->estimator->scope = &observer_filter(agent->observer)->prefixes;
-    for (int i = 0; i < 3; i++) {
-        event.data.fd = (const int[]){ agent->timer_fd, riptide_observer_get_fd(agent->observer),
-                                       riptide_applier_get_fd(agent->applier) }[i];
-        if (epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, event.data.fd, &event) < 0)
+    fds[0] = agent->timer_fd;
+    fds[1] = riptide_observer_get_fd(agent->observer);
+    fds[2] = riptide_applier_get_fd(agent->applier);
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+        struct epoll_event event = { .events = EPOLLIN, .data.fd = fds[i] };
+
+        if (epoll_ctl(agent->epoll_fd, EPOLL_CTL_ADD, fds[i], &event) < 0)
             return -errno;
     }
     return 0;
@@ -134,7 +136,7 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
         return error_fill(error, r);
     }
     agent->is_started = true;
-    agent->backend = riptide_agent_read_applier(agent).backend;
+    agent->backend = agent_applier_stats(agent).backend;
     if (agent->stages.has_prefixes && !(agent->backend & RIPTIDE_PROGRAM))
         applier_add_why(agent->applier,
                         "prefixes get no windows, as routes serve single addresses");
@@ -190,13 +192,13 @@ static int dispatch_fd(struct riptide_agent *agent, int fd)
 
 RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 {
-    struct epoll_event events[4];
+    struct epoll_event events[3];
     bool is_more = false;
     int n, r = agent_check(agent, NULL);
 
     if (r < 0)
         return r;
-    n = epoll_wait(agent->epoll_fd, events, 4, 0);
+    n = epoll_wait(agent->epoll_fd, events, 3, 0);
     if (n < 0)
         return errno == EINTR ? RIPTIDE_E_MORE : -errno;
     for (int i = 0; i < n && r >= 0; i++) {
@@ -233,7 +235,7 @@ static bool pop_events_error(struct riptide_agent *agent)
 /* Why rules or the program give no windows; NULL: they do. */
 static bool pop_applier(struct riptide_agent *agent)
 {
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
+    const struct riptide_applier_stats stats = agent_applier_stats(agent);
     const char *const reasons[] = { stats.rules_reason[0], stats.rules_reason[1],
                                     stats.program_reason };
 

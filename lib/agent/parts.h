@@ -109,8 +109,8 @@ int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **ro
 void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst,
                  const struct riptide_route *popped);
 
-/* The stats of its applier, with the agent's reasons: while windows are suspended, why. */
-struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_agent *agent);
+/* The stats of its applier; their reasons tell of a suspension, too. */
+struct riptide_applier_stats agent_applier_stats(const struct riptide_agent *agent);
 
 /* state.c */
 

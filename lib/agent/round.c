@@ -123,7 +123,7 @@ static void judge_outcomes(struct riptide_agent *agent, uint64_t now_ns)
     }
     /* Connections that open without our window show nothing about it. */
     if (experiment->suspension.until_ns > 0 || agent->is_paused ||
-        (!(agent->backend & RIPTIDE_ROUTES) && riptide_agent_read_applier(agent).program_reason))
+        (!(agent->backend & RIPTIDE_ROUTES) && agent_applier_stats(agent).program_reason))
         agent->flights_wait = FLIGHTS_WAIT;
     else if (agent->flights_wait > 0)
         agent->flights_wait--;

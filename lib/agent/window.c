@@ -56,7 +56,7 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
 void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst,
                  const struct riptide_route *popped)
 {
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
+    const struct riptide_applier_stats stats = agent_applier_stats(agent);
     struct riptide_window *window = &agent->window;
 
     *window = (struct riptide_window){ .dst = *dst };
@@ -93,7 +93,7 @@ RIPTIDE_PUBLIC int riptide_agent_next(struct riptide_agent *agent, uint32_t *cur
     return 0;
 }
 
-struct riptide_applier_stats riptide_agent_read_applier(const struct riptide_agent *agent)
+struct riptide_applier_stats agent_applier_stats(const struct riptide_agent *agent)
 {
     struct riptide_applier_stats stats;
 
@@ -105,7 +105,7 @@ RIPTIDE_PUBLIC int riptide_agent_arm_of(const struct riptide_agent *agent,
                                         const struct riptide_prefix *peer, uint64_t cookie,
                                         enum riptide_arm *armp)
 {
-    const struct riptide_applier_stats stats = riptide_agent_read_applier(agent);
+    const struct riptide_applier_stats stats = agent_applier_stats(agent);
     struct opened opened = { .arm = ARM_WINDOW };
     const struct riptide_route *given;
     bool is_given;
@@ -132,7 +132,7 @@ riptide_agent_get_stats(struct riptide_agent *agent)
                                sizeof(agent->observer_stats));
     riptide_estimator_get_stats(agent->estimator, &agent->estimator_stats,
                                 sizeof(agent->estimator_stats));
-    agent->applier_stats = riptide_agent_read_applier(agent);
+    agent->applier_stats = agent_applier_stats(agent);
     agent->stats = (struct riptide_agent_stats){
         .observer = &agent->observer_stats,
         .estimator = &agent->estimator_stats,

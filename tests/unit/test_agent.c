@@ -130,7 +130,7 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
             configs.applier.pacing = pacing;
             agent = agent_of(&configs);
             assert_int_equal(riptide_agent_start(agent, NULL), 0);
-            is_given = riptide_agent_read_applier(agent).backend != RIPTIDE_ROUTES;
+            is_given = agent_applier_stats(agent).backend != RIPTIDE_ROUTES;
             while (!agent->estimator->has_ticked)
                 assert_true(riptide_agent_dispatch(agent) >= 0);
             assert_int_equal(agent->estimator->input.can_pace, is_given && pacing);
