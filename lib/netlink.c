@@ -107,7 +107,7 @@ struct netlink_walk netlink_attrs(const struct nlmsghdr *message, size_t header_
     size_t begin = NLMSG_ALIGN(header_bytes), n_bytes = mnl_nlmsg_get_payload_len(message);
 
     return (struct netlink_walk){ mnl_nlmsg_get_payload_offset(message, begin),
-                                   n_bytes < begin ? 0 : n_bytes - begin };
+                                  n_bytes < begin ? 0 : n_bytes - begin };
 }
 
 struct netlink_walk netlink_nested(const struct nlattr *attr)

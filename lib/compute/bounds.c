@@ -100,7 +100,7 @@ static bool find_bounds(const struct riptide_estimator *estimator,
  * The base route's window is the lower bound, unless losses have shown it to be too large. The
  * upper bound prevails, as a hint can be below the lower one.
  */
-void bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate)
+void estimate_bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate)
 {
     bool is_of_hint = find_bounds(estimator, estimate);
     double cwnd = greater(estimate->smoothed, estimate->cwnd_min);
@@ -138,7 +138,7 @@ static void hints_changed(struct riptide_estimator *estimator, const struct ript
     FOR_EACH_DESTINATION(estimator, slot)
     {
         if (!dst || riptide_prefix_contains(dst, &destination_at(estimator, slot)->dst))
-            refresh(estimator, slot);
+            destination_refresh(estimator, slot);
     }
 }
 

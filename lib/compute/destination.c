@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-void destination_of(const struct riptide_estimator *estimator,
-                             const struct riptide_prefix *peer, struct riptide_prefix *dst)
+void destination_of(const struct riptide_estimator *estimator, const struct riptide_prefix *peer,
+                    struct riptide_prefix *dst)
 {
     const struct riptide_estimator_config *config = &estimator->config;
 
@@ -61,8 +61,8 @@ static bool is_evidence(struct riptide_estimator *estimator, const struct riptid
  * is the time since the tick of its last connections, for each of them and one more; a second is
  * added, so that their number decides in the newest tick. It is idler than the new one, so that
  * open connections do not take places from each other in turns, and on no list: those have samples
- * of the coming tick, or wait to be popped. Only those in `within` are meant, in which no free slot is;
- * or it is NULL, where none is free. NONE: there is none.
+ * of the coming tick, or wait to be popped. Only those in `within` are meant, in which no free slot
+ * is; or it is NULL, where none is free. NONE: there is none.
  */
 static uint32_t find_idlest(struct riptide_estimator *estimator,
                             const struct riptide_prefix *within, bool with_window)
@@ -138,8 +138,8 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
 
 /*
  * Keeps the smallest path MTU of open connections for the time to live, as those that have not met
- * it come and go. 68 is what the kernel shows for one whose route was just replaced, until it sends:
- * the MTU of no device.
+ * it come and go. 68 is what the kernel shows for one whose route was just replaced, until it
+ * sends: the MTU of no device.
  */
 static inline void note_pmtu(const struct riptide_estimator *estimator,
                              struct destination *destination, const struct riptide_sample *sample)
@@ -180,7 +180,8 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     if (sample->closed && sample->shown)
         return RIPTIDE_E_LEFT_OUT;
     /* The window is 0, or from 2^31 on; or the address is none. */
-    if (sample->cwnd - 1 >= (1u << 31) - 1 || (slot == NONE && !prefix_is_valid_host(&sample->dst))) {
+    if (sample->cwnd - 1 >= (1u << 31) - 1 ||
+        (slot == NONE && !prefix_is_valid_host(&sample->dst))) {
         estimator->stats.invalid++;
         return RIPTIDE_E_INVALID;
     }

@@ -98,7 +98,7 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
     if (config->policy->explain)
         config->policy->explain(memory_of(estimator, destination), &estimate);
     estimate.rto_min_us = rto_min_of(estimate.rto_min_us, config->rto_min_floor_us);
-    bound(estimator, &estimate);
+    estimate_bound(estimator, &estimate);
     return estimate;
 }
 
@@ -138,7 +138,7 @@ static struct given given_of(const struct riptide_estimate *estimate)
     };
 }
 
-void refresh(struct riptide_estimator *estimator, uint32_t slot)
+void destination_refresh(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
     struct riptide_estimate estimate = estimate_anew(estimator, destination);
@@ -181,7 +181,7 @@ static void forget(struct riptide_estimator *estimator, uint32_t slot)
     destination->updated_ns = 0;
     destination->last = (struct sampled){ 0 };
     forget_kept(estimator, destination);
-    refresh(estimator, slot);
+    destination_refresh(estimator, slot);
 }
 
 static const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
@@ -225,13 +225,13 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot)
         destination->updated_ns = now_ns;
         forget_kept(estimator, destination);
     }
-    refresh(estimator, slot);
+    destination_refresh(estimator, slot);
     destination->flags &= (uint8_t)~IS_TOUCHED;
     destination->tick = (struct sampled){ 0 };
     memset(memory, 0, policy->tick_bytes);
 }
 
-int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+int destination_adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
           const struct riptide_estimate *loaded, int64_t updated_ns)
 {
     const struct riptide_policy *policy = estimator->config.policy;
@@ -253,7 +253,7 @@ int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
     if (policy->restore)
         policy->restore(input_of(estimator, destination), memory_of(estimator, destination),
                         loaded);
-    refresh(estimator, slot);
+    destination_refresh(estimator, slot);
     return 0;
 }
 
@@ -325,7 +325,7 @@ void estimator_set_base(struct riptide_estimator *estimator, const struct riptid
         return;
     destination_at(estimator, slot)->base_cwnd =
         cwnd < RIPTIDE_CWND_LIMIT ? (uint16_t)cwnd : RIPTIDE_CWND_LIMIT;
-    refresh(estimator, slot);
+    destination_refresh(estimator, slot);
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_find(const struct riptide_estimator *estimator,

@@ -178,18 +178,18 @@ void destination_remove(struct riptide_estimator *estimator, uint32_t slot);
  * The window, before bounds, as if it had been computed here at updated_ns. As destination_get; and
  * RIPTIDE_E_LEFT_OUT: it has one that is as new or newer.
  */
-int adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
+int destination_adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
           const struct riptide_estimate *loaded, int64_t updated_ns);
 
 /* Bounds the window anew, and queues the destination to be popped if a backend must act. */
-void refresh(struct riptide_estimator *estimator, uint32_t slot);
+void destination_refresh(struct riptide_estimator *estimator, uint32_t slot);
 
 /* Sets the base route's window of a destination (struct riptide_route); 0: unknown. */
 void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                         uint32_t cwnd);
 
 /* Bounds `smoothed` of an estimate by the configuration, hints and the base route. */
-void bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate);
+void estimate_bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate);
 
 /* Removes hints whose end has passed. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);

@@ -9,9 +9,9 @@
  *     riptide state 2 saved_ns=1790000000000000000
  *     192.0.2.1 cwnd=48 samples=3 age_ns=12 paced=1 cut=1 min_rtt_us=50000
  *
- * cut: the policy has cut the window at some time. So that older and newer versions read it, unknown
- * fields are skipped, and those that are missing are 0 (min_rtt_us: unknown). A line of which a
- * field is no number in its range is damaged.
+ * cut: the policy has cut the window at some time. So that older and newer versions read it,
+ * unknown fields are skipped, and those that are missing are 0 (min_rtt_us: unknown). A line of
+ * which a field is no number in its range is damaged.
  */
 #include "estimator.h"
 #include "observe/prefix_set.h"
@@ -159,7 +159,7 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
         return 0;
     }
     if (!is_damaged && is_ours(estimator, &dst))
-        r = adopt(estimator, &dst, &loaded, updated_ns);
+        r = destination_adopt(estimator, &dst, &loaded, updated_ns);
     counts->loaded += r == 0;
     counts->others += r > 0;
     return r < 0 ? r : 0;

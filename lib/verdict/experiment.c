@@ -119,7 +119,8 @@ static bool is_concluded(const struct experiment *experiment, const struct ripti
 /* To another phase, or to the next stretch. */
 static void go_on(struct experiment *experiment, const struct verdict *verdict)
 {
-    if (experiment->phase == HOLDOUT_FIRST && is_concluded(experiment, verdict ? &verdict->time : NULL))
+    if (experiment->phase == HOLDOUT_FIRST &&
+        is_concluded(experiment, verdict ? &verdict->time : NULL))
         experiment_settle(experiment, experiment->stretch, SOURCE_GROUPS);
     else if (experiment->phase == HOLDOUT_SETTLED && is_worse(experiment))
         experiment_begin(experiment, HOLDOUT_FIRST);

@@ -16,8 +16,8 @@
 #include <riptide/agent.h>
 
 /*
- * Classes: bytes acknowledged x smallest round trip time of the path, which varies within those of a
- * size. The tables say where each begins; the last ones have no upper bound.
+ * Classes: bytes acknowledged x smallest round trip time of the path, which varies within those of
+ * a size. The tables say where each begins; the last ones have no upper bound.
  */
 enum { SIZES = 8, RTTS = 6, CLASSES = SIZES * RTTS, ALL_SUMS = HOLDOUT_PHASES * CLASSES * ARMS };
 extern const uint32_t class_bytes[SIZES];
