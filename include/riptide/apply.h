@@ -188,8 +188,8 @@ struct riptide_wanted {
  * Sets the window of a destination, instead of the former one; it takes effect in dispatch, after
  * the start. Where max_windows is reached, events that wait for riptide_applier_pop are dropped
  * until a withdrawn destination can be replaced: so pop first. Outcomes: RIPTIDE_E_FULL
- * (max_windows; RIPTIDE_BOTH: the program takes it), RIPTIDE_E_INVALID (no prefix, a window or
- * base_cwnd beyond RIPTIDE_CWND_LIMIT, pacing_percent beyond 100, a timeout beyond
+ * (max_windows; RIPTIDE_BOTH: the program takes it), RIPTIDE_E_INVALID (no prefix, a window, its
+ * bound or base_cwnd beyond RIPTIDE_CWND_LIMIT, pacing_percent beyond 100, a timeout beyond
  * RIPTIDE_RTO_MIN_LIMIT_US, `reserved` not 0). Errors: -ENOMEM, -ECHILD, -ESHUTDOWN.
  */
 int riptide_applier_set(struct riptide_applier *applier, const struct riptide_wanted *wanted);

@@ -275,7 +275,8 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     if (r < 0)
         return r;
     if (!prefix_is_valid(&wanted->dst) || wanted->initcwnd > RIPTIDE_CWND_LIMIT ||
-        wanted->base_cwnd > RIPTIDE_CWND_LIMIT || wanted->rto_min_us > RIPTIDE_RTO_MIN_LIMIT_US ||
+        wanted->cwnd_max > RIPTIDE_CWND_LIMIT || wanted->base_cwnd > RIPTIDE_CWND_LIMIT ||
+        wanted->rto_min_us > RIPTIDE_RTO_MIN_LIMIT_US ||
         (wanted->pacing_percent > 100 && wanted->pacing_percent != RIPTIDE_AT_ONCE) ||
         !is_zero(wanted->reserved, sizeof(wanted->reserved)))
         return RIPTIDE_E_INVALID;

@@ -252,7 +252,7 @@ TEST(refused_configuration_closes_no_fd)
 }
 
 /* Values of a newer caller that are unknown here are not ignored silently. */
-TEST(each_byte_behind_what_is_wanted_is_refused)
+TEST(each_byte_behind_what_is_wanted_is_refused_and_a_bound_beyond_all_windows)
 {
     struct riptide_applier_config config;
     struct riptide_applier *applier;
@@ -266,5 +266,7 @@ TEST(each_byte_behind_what_is_wanted_is_refused)
         assert_int_equal(riptide_applier_set(applier, &wanted), RIPTIDE_E_INVALID);
         ((char *)&wanted)[i] = 0;
     }
+    wanted.cwnd_max = RIPTIDE_CWND_LIMIT + 1;
+    assert_int_equal(riptide_applier_set(applier, &wanted), RIPTIDE_E_INVALID);
     riptide_applier_free(applier);
 }
