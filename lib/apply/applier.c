@@ -244,12 +244,10 @@ RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
 /* A failure of one does not stop the other. */
 RIPTIDE_PUBLIC int riptide_applier_stop(struct riptide_applier *applier)
 {
-    const int router_fd = mnl_socket_get_fd(applier->router->notifications);
     int first = 0, r;
 
     if (is_forked(applier->pid, NULL))
         return -ECHILD;
-    epoll_ctl(applier->epoll_fd, EPOLL_CTL_DEL, router_fd, NULL);
     applier->phase = PHASE_STOPPED;
     set_work(applier, true);
     if (applier->program)

@@ -80,6 +80,8 @@ def test_what_the_library_refuses_changes_nothing(net: Network) -> None:
             other.set(Wanted("203.0.113.9", initcwnd=20))
         applier.stop()
         assert rules(net.host) == []
+        sockets = [line.split() for line in Path("/proc/thread-self/net/netlink").read_text().splitlines()]
+        assert {groups for _, bus, _, groups, *_ in sockets if bus == "0"} == {"00000000"}
 
 
 def test_without_privilege_it_is_a_permission_error(net: Network) -> None:

@@ -268,6 +268,7 @@ int router_stop(struct router *router)
         r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
         router->is_claimed = false;
     }
+    subscribe(router, false);
     router->has_work = false;
     return r;
 }
