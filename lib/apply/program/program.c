@@ -100,6 +100,7 @@ static int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_e
             return error_set_field(error, "cgroup",
                                    "no cgroup2 is mounted here: `ip netns exec` hides it; nsenter "
                                    "--net and riptided@.service do not");
+        error_set(error, "%s", "");
         fd = cgroup_open(cgroup, error);
     }
     return fd < 0 ? fd : 0;
