@@ -8,42 +8,48 @@
 
 #include <stdio.h>
 
-/*
- * Fills what one backend has of the window's destination, and `why` that is not in force; NULL: it
- * is. Returns it, or NULL.
- */
+/* Whether one backend has something of the window's destination: finds it. */
+static bool find_given(const struct riptide_agent *agent, enum riptide_backend backend,
+                       bool is_off, struct riptide_route *given)
+{
+    const struct riptide_estimate *estimate = agent->window.estimate;
+    /* A dry run has no map, which would have the window. */
+    bool would_have = backend == RIPTIDE_PROGRAM && agent->stages.applier.dry_run && estimate &&
+                      estimate->cwnd > 0;
+    const struct riptide_route *found;
+
+    if (!(agent->backend & backend) || agent->phase == PHASE_STOPPED)
+        return false;
+    if (riptide_applier_find(agent->applier, &agent->window.dst, backend, &found) == 0) {
+        *given = *found;
+        return true;
+    }
+    if (!is_off && !would_have)
+        return false;
+    *given = (struct riptide_route){
+        .dst = agent->window.dst,
+        .state = is_off ? RIPTIDE_ROUTE_WITHDRAWN : RIPTIDE_ROUTE_APPLIED,
+        .initcwnd = estimate->cwnd,
+        .backend = backend,
+    };
+    return true;
+}
+
+/* What it has, or `popped` of it, with the reason that it is not in force; `why` NULL: it is. */
 static const struct riptide_route *fill_given(const struct riptide_agent *agent,
                                               enum riptide_backend backend, const char *why,
                                               const struct riptide_route *popped,
                                               struct riptide_route *given)
 {
-    const struct riptide_window *window = &agent->window;
-    const struct riptide_estimate *estimate = window->estimate;
-    bool is_in_use = agent->backend & backend && agent->phase != PHASE_STOPPED;
+    const struct riptide_estimate *estimate = agent->window.estimate;
     /* A hint, not the backend, has withdrawn it. */
     bool is_off = estimate && estimate->cwnd == 0 && estimate->hint.family != 0;
-    /* A dry run has no map, which would have the window. */
-    bool would_have = backend == RIPTIDE_PROGRAM && agent->stages.applier.dry_run && estimate &&
-                      estimate->cwnd > 0;
     char off[RIPTIDE_PREFIX_TEXT_BYTES];
-    const struct riptide_route *found;
 
-    if (popped && popped->backend == backend) {
+    if (popped && popped->backend == backend)
         *given = *popped;
-    } else if (!is_in_use) {
+    else if (!find_given(agent, backend, is_off, given))
         return NULL;
-    } else if (riptide_applier_find(agent->applier, &window->dst, backend, &found) == 0) {
-        *given = *found;
-    } else {
-        if (!is_off && !would_have)
-            return NULL;
-        *given = (struct riptide_route){
-            .dst = window->dst,
-            .state = is_off ? RIPTIDE_ROUTE_WITHDRAWN : RIPTIDE_ROUTE_APPLIED,
-            .initcwnd = estimate->cwnd,
-            .backend = backend,
-        };
-    }
     if (is_off && given->state == RIPTIDE_ROUTE_WITHDRAWN) {
         riptide_prefix_format(&estimate->hint, off);
         snprintf(given->reason, sizeof(given->reason), "windows are off for %s", off);
