@@ -190,12 +190,12 @@ INLINE int is_given(const struct bpf_sock_ops *ctx, const struct window *window)
 INLINE void note_opened(const struct bpf_sock_ops *ctx, const struct window *window,
                         struct window_common *all, __u64 hash, int is_held_out)
 {
-    __u64 *note = &all->opened[hash % OPENED_SLOTS], now_s = ktime_get_ns() >> 30;
+    __u64 *note = &all->opened[hash % OPENED_SLOTS], now = ktime_get_ns() >> 30;
 
     if (!is_given(ctx, window))
         return;
-    if (!*note || ((now_s - (*note >> 2)) & 0x3fffffff) > OPENED_KEPT_S)
-        *note = opened_note(hash, now_s, all->phase, is_held_out ? ARM_HOLDOUT : ARM_WINDOW);
+    if (!*note || ((now - (*note >> 2)) & 0x3fffffff) > OPENED_KEPT)
+        *note = opened_note(hash, now, all->phase, is_held_out ? ARM_HOLDOUT : ARM_WINDOW);
 }
 
 /* Gives the window that the connection would have without a route of ours. */

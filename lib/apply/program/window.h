@@ -40,14 +40,14 @@ struct window_counts {
  * its hash (arm_hash): only the program knows that, and a destroy event does not tell. The reader
  * frees the slot when the connection closes. A note that is in the way stays, so that whether a
  * connection is noted does not depend on how long it takes; but only so long, as some are never
- * read.
+ * read. Its time is in 2^30 ns, about a second.
  */
-enum { OPENED_SLOTS = 1 << 15, OPENED_KEPT_S = 256 };
+enum { OPENED_SLOTS = 1 << 15, OPENED_KEPT = 256 };
 
 /* The hash, when, and as what. Never 0, which is a free slot: small hashes are held out. */
-static inline __u64 opened_note(__u64 hash, __u64 now_s, __u32 phase, __u32 arm)
+static inline __u64 opened_note(__u64 hash, __u64 now, __u32 phase, __u32 arm)
 {
-    return (hash >> 32 << 32) | (now_s & 0x3fffffff) << 2 | phase << 1 | arm;
+    return (hash >> 32 << 32) | (now & 0x3fffffff) << 2 | phase << 1 | arm;
 }
 
 /* The only element of a map, and memory of the loader's: settings of all windows, and counts. */

@@ -27,7 +27,7 @@ struct rule {
     uint32_t target; /* priority to which a goto leads; 0: no goto */
 };
 
-/* The rules of one family or several, in the kernel's order. */
+/* The rules of one family, in the kernel's order. */
 struct rules {
     struct rule *list;
     uint32_t n, capacity;
