@@ -356,11 +356,12 @@ RIPTIDE_PUBLIC int riptide_applier_pop(struct riptide_applier *applier,
 {
     int r = RIPTIDE_E_AGAIN;
 
-    *routep = &applier->popped;
     if (has(applier, RIPTIDE_PROGRAM))
         r = windows_pop(applier->program, &applier->popped);
     if (r == RIPTIDE_E_AGAIN && has(applier, RIPTIDE_ROUTES))
         r = router_pop(applier->router, &applier->popped);
+    if (r == 0)
+        *routep = &applier->popped;
     return r;
 }
 
@@ -369,12 +370,15 @@ RIPTIDE_PUBLIC int riptide_applier_find(struct riptide_applier *applier,
                                         enum riptide_backend backend,
                                         const struct riptide_route **routep)
 {
-    *routep = &applier->found;
+    int r = RIPTIDE_E_UNKNOWN;
+
     if (backend == RIPTIDE_ROUTES && has(applier, RIPTIDE_ROUTES))
-        return router_find(applier->router, dst, &applier->found);
+        r = router_find(applier->router, dst, &applier->found);
     if (backend == RIPTIDE_PROGRAM && has(applier, RIPTIDE_PROGRAM))
-        return windows_find(applier->program, dst, &applier->found);
-    return RIPTIDE_E_UNKNOWN;
+        r = windows_find(applier->program, dst, &applier->found);
+    if (r == 0)
+        *routep = &applier->found;
+    return r;
 }
 
 bool applier_has_route(const struct riptide_applier *applier, const struct riptide_prefix *dst)

@@ -239,6 +239,19 @@ TEST(applier_and_agent_are_refused_by_the_name_of_a_value)
     REFUSED("max_share: ", configs.agent.max_share = __builtin_nan(""));
 }
 
+TEST(what_is_not_there_is_not_written)
+{
+    const struct riptide_prefix dst = { AF_INET, 32, { 192, 0, 2, 1 } };
+    const struct riptide_route *route = NULL;
+    struct riptide_applier *applier;
+
+    assert_int_equal(riptide_applier_new(&applier, NULL, NULL), 0);
+    assert_int_equal(riptide_applier_pop(applier, &route), RIPTIDE_E_AGAIN);
+    assert_int_equal(riptide_applier_find(applier, &dst, RIPTIDE_ROUTES, &route), RIPTIDE_E_UNKNOWN);
+    assert_null(route);
+    riptide_applier_free(applier);
+}
+
 /* Of the host, as 0 is an fd. */
 TEST(refused_configuration_closes_no_fd)
 {
