@@ -46,17 +46,19 @@ int applier_config_take(struct riptide_applier_config *kept,
  */
 struct claim {
     int fd;
-    FILE *sockets; /* the namespace's netlink sockets; NULL: there is no /proc */
+    FILE *sockets; /* the namespace's netlink sockets; NULL: they cannot be read, */
+    int error;     /* for this -errno, which only matters to who takes the claim */
     uint32_t port;
 };
 
-/* For the namespace of the calling thread. Errors: of open(2) and socket(2). */
+/* For the namespace of the calling thread. Errors: of socket(2). */
 int claim_open(struct claim *claim);
 
 /*
  * Takes it, or keeps it. That of a process that has ended does not count, though a
  * child by fork(2) may still have its socket. If two take it in the same moment, both may be
- * refused. Errors, each with a line: -EBUSY, -EPERM (CAP_NET_ADMIN), -ENOENT (no /proc), -EIO.
+ * refused. Errors, each with a line: -EBUSY, -EPERM (CAP_NET_ADMIN), -EIO, those of open(2) for
+ * /proc/net/netlink.
  */
 int claim_take(struct claim *claim, struct riptide_error *error);
 

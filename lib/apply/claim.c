@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <linux/netlink.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,7 +57,8 @@ int claim_open(struct claim *claim)
     if (r < 0)
         return r;
     claim->sockets = fopen("/proc/thread-self/net/netlink", "re");
-    return claim->sockets || errno == ENOENT ? 0 : -errno;
+    claim->error = claim->sockets ? 0 : -errno;
+    return 0;
 }
 
 /* In a child by fork(2) the claim is the parent's. */
@@ -106,9 +108,10 @@ int claim_take(struct claim *claim, struct riptide_error *error)
 {
     int holder = 0, r;
 
-    if (!claim->sockets) {
-        error_set(error, "/proc is missing: who manages this network namespace cannot be seen");
-        return -ENOENT;
+    if (claim->error) {
+        error_set(error, "/proc/net/netlink: %s: who manages this network namespace cannot be seen",
+                  strerror(-claim->error));
+        return claim->error;
     }
     r = join(claim, groups_of_us());
     if (r == -EPERM)
