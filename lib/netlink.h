@@ -27,7 +27,8 @@ int netlink_set_option(const struct mnl_socket *socket, int option, int value);
 
 /*
  * Reads one datagram if there is one. Outcomes: RIPTIDE_E_AGAIN, there is none; RIPTIDE_E_INVALID,
- * not from the kernel. Errors: of recv(2), -EMSGSIZE if the datagram is longer than the buffer.
+ * not from the kernel, as any process can send to the groups. Errors: of recv(2), -EMSGSIZE if the
+ * datagram is longer than the buffer.
  */
 int netlink_receive(const struct mnl_socket *socket, void *buffer, size_t size, size_t *lenp);
 
@@ -149,7 +150,10 @@ typedef void netlink_answer_fn(void *userdata, uint32_t n, const struct nlmsghdr
  */
 int netlink_exchange(struct netlink *netlink, netlink_answer_fn *on_answer, void *userdata);
 
-/* As netlink_exchange for a request without data in its answer: 0, or the error with its text. */
+/*
+ * As netlink_exchange for one request without data in its answer, where the batch is empty: 0, or
+ * the error with its text.
+ */
 int netlink_request(struct netlink *netlink, struct nlmsghdr *request, struct riptide_error *error);
 
 /* The error of an NLMSG_ERROR or NLMSG_DONE, 0: none; -EBADMSG if it is too short. */

@@ -20,17 +20,17 @@
 enum { SHARE_S = 60 };
 
 struct riptide_applier {
-    pid_t pid; /* the process that made it */
+    pid_t pid;          /* the process that made it */
     struct claim claim; /* of the namespace; not taken with dry_run */
     struct riptide_applier_config config;
     bool restarts_after_idle; /* connections of the namespace do, with their route's window */
-    uint32_t backend; /* bits: those in use; until the start, those to be tried */
+    uint32_t backend;         /* bits: those in use; until the start, those to be tried */
     struct router *router;    /* also without routes: removes what a killed one has left */
     struct program *program;  /* NULL: not to be tried */
     struct riptide_error why; /* of AUTO's choice, as in the stats; empty: none was made */
     int epoll_fd;
-    int timer_fd; /* each second after the start */
-    int work_fd;  /* eventfd: readable while has_work */
+    int timer_fd;      /* each second after the start */
+    int work_fd;       /* eventfd: readable while has_work */
     bool has_work;     /* only from the start on; for ever after the stop */
     uint32_t n_ticks;  /* seconds since the start, up to SHARE_S */
     uint64_t in_force; /* a bit for each of these, the last one lowest: windows were in force */
@@ -313,16 +313,15 @@ RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, b
 /* Some seconds have passed. */
 static void tick(struct riptide_applier *applier, uint64_t n_seconds)
 {
-    bool is_in_force = true;
+    bool is_in_force;
 
-    if (has(applier, RIPTIDE_PROGRAM)) {
+    if (has(applier, RIPTIDE_PROGRAM))
         program_check(applier->program);
-        is_in_force = !program_get_reason(applier->program);
-    }
-    if (has(applier, RIPTIDE_ROUTES)) {
+    if (has(applier, RIPTIDE_ROUTES))
         plan_tick(applier->router, (uint32_t)n_seconds);
-        is_in_force = router_is_in_force(applier->router);
-    }
+    /* With both the rules decide, as they give windows to all connections. */
+    is_in_force = has(applier, RIPTIDE_ROUTES) ? router_is_in_force(applier->router)
+                                               : !program_get_reason(applier->program);
     for (uint64_t i = 0; i < n_seconds && i < SHARE_S; i++) {
         applier->in_force = applier->in_force << 1 | is_in_force;
         applier->n_ticks += applier->n_ticks < SHARE_S;

@@ -55,10 +55,9 @@ struct claim {
 int claim_open(struct claim *claim);
 
 /*
- * Takes it, or keeps it. That of a process that has ended does not count, though a
- * child by fork(2) may still have its socket. If two take it in the same moment, both may be
- * refused. Errors, each with a line: -EBUSY, -EPERM (CAP_NET_ADMIN), -EIO, those of open(2) for
- * /proc/net/netlink.
+ * Takes it, or keeps it. That of a process that has ended does not count, though a child by fork(2)
+ * may still have its socket. If two take it in the same moment, both may be refused. Errors, each
+ * with a line: -EBUSY, -EPERM (CAP_NET_ADMIN), -EIO, those of open(2) for /proc/net/netlink.
  */
 int claim_take(struct claim *claim, struct riptide_error *error);
 

@@ -76,7 +76,7 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
 struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct route *base,
                                    const struct own_metrics *given);
 
-/* Deletes exactly that route: table, prefix, tos, priority, protocol. */
+/* Deletes that route: of its table, prefix, tos, priority (0: any) and protocol. */
 struct nlmsghdr *message_route_delete(void *room, const struct route *route);
 
 /* Dumps all objects of a type RTM_GET...; routes only of that table (0: any). */

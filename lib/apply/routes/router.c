@@ -284,7 +284,6 @@ int router_flush(struct router *router, struct riptide_error *error)
 
 bool router_is_in_force(const struct router *router)
 {
-
     for (int i = 0; i < 2; i++) {
         if (router->targets.n_in_kernel[i] > 0 && !router->own[i].is_in_place)
             return false;

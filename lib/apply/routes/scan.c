@@ -107,6 +107,7 @@ static void begin(struct router *router)
     router->scan_wanted = 0;
     router->is_asked = router->is_interrupted = false;
     router->scan_step = 0;
+    /* Whatever wants all parts has all bases asked again, which notes anew whose links are used. */
     if (router->scanning == SCAN_ALL)
         router->routing.n_links = 0;
     if (router->scanning & SCAN_RULES) {

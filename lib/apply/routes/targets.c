@@ -222,7 +222,7 @@ void targets_tell(struct targets *targets, struct target *target)
         .initcwnd = target->is_in_kernel ? target->written.initcwnd : 0,
     };
 
-    /* One is withdrawn that there was. */
+    /* A withdrawal is news only if there was a route. */
     if (state.is_put || (target->wanted.initcwnd == 0 && now.initcwnd + target->told.initcwnd == 0))
         return;
     if (target->error != 0)

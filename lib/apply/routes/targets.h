@@ -100,7 +100,8 @@ struct target_state {
     bool is_delete;         /* the deletion of the kernel's route is due; */
     bool is_put;            /* then the route with */
     struct own_metrics own; /* where there is a base */
-    const char *reason;     /* why there must not be a route (static); NULL: one is wanted */
+    const char *reason;     /* why there must not be a route (static); NULL: one is wanted; empty:
+                               none is wanted now, which is nothing to tell */
 };
 
 struct target_state target_state(const struct target *target);
