@@ -219,9 +219,9 @@ static bool pop_events_error(struct riptide_agent *agent)
 
     riptide_observer_get_stats(agent->observer, &stats, sizeof(stats));
     error = stats.events_error;
-    if (error == agent->events_error)
+    if (error == agent->told.events_error)
         return false;
-    agent->events_error = error;
+    agent->told.events_error = error;
     agent->event.kind = RIPTIDE_AGENT_DESTROY_EVENTS;
     if (error == 0)
         return true;
@@ -240,9 +240,9 @@ static bool pop_applier(struct riptide_agent *agent)
                                     stats.program_reason };
 
     for (size_t i = stats.backend & RIPTIDE_ROUTES ? 0 : 2; i < 3; i++) {
-        if (reasons[i] == agent->reasons[i])
+        if (reasons[i] == agent->told.reasons[i])
             continue;
-        agent->reasons[i] = agent->event.reason = reasons[i];
+        agent->told.reasons[i] = agent->event.reason = reasons[i];
         agent->event.kind = i < 2 ? RIPTIDE_AGENT_RULES : RIPTIDE_AGENT_PROGRAM;
         agent->event.family = i < 2 ? families[i] : 0;
         return true;

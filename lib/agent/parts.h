@@ -67,13 +67,16 @@ struct riptide_agent {
     uint64_t next_ns, armed_ns; /* when the next round begins; for when the timer is set */
     struct riptide_tick tick; /* of the present round */
     struct riptide_tick next; /* of the next round: connections closed since the dump */
-    /* Events other than routes that wait to be popped. */
+    /* Events that wait to be popped, beside those of the applier. */
     struct riptide_tick finished;
     bool is_tick_news;
+    int failure; /* of the last dump, -errno */
+    /* As last popped: what differs from it is an event. */
+    struct {
+        const char *reasons[3]; /* why rules are not in place, and the program gives no windows */
+        int64_t events_error;   /* why there are no destroy events */
+    } told;
     bool is_popped; /* the caller has popped since the last round began */
-    int failure;    /* of the last dump, -errno */
-    const char *reasons[3]; /* why rules are not in place, and the program gives no windows */
-    int64_t events_error; /* why there are no destroy events; these are as last popped */
     /* What the last call has given to the caller. */
     struct riptide_estimate estimate;
     struct riptide_route route, program;
