@@ -151,7 +151,7 @@ static void check_route(const struct router *router, const struct nlmsghdr *mess
     for (uint32_t i = 0; i < router->targets.n; i++) {
         const struct target *target = router->targets.list[i];
 
-        CASE_CHECK(target->must_ask || !riptide_prefix_contains(&route.dst, &target->wanted.dst));
+        CASE_CHECK(target->must_ask || !prefix_contains(&route.dst, &target->wanted.dst));
     }
 }
 

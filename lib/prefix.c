@@ -24,7 +24,7 @@ bool prefix_is_valid(const struct riptide_prefix *prefix)
     if (prefix_family_bits(prefix->family) == 0 || prefix->len > prefix_family_bits(prefix->family))
         return false;
     prefix_truncate(&masked, prefix->len);
-    return riptide_prefix_equal(prefix, &masked);
+    return prefix_equal(prefix, &masked);
 }
 
 int prefix_compare(const void *a, const void *b)
@@ -124,12 +124,12 @@ RIPTIDE_PUBLIC void riptide_prefix_format(const struct riptide_prefix *prefix,
         snprintf(text, RIPTIDE_PREFIX_TEXT_BYTES, "%s/%u", address, prefix->len);
 }
 
-bool riptide_prefix_contains(const struct riptide_prefix *outer, const struct riptide_prefix *inner)
+bool prefix_contains(const struct riptide_prefix *outer, const struct riptide_prefix *inner)
 {
     struct riptide_prefix around = *inner;
 
     if (outer->len > inner->len)
         return false;
     prefix_truncate(&around, outer->len);
-    return riptide_prefix_equal(outer, &around);
+    return prefix_equal(outer, &around);
 }

@@ -28,8 +28,7 @@ static inline bool prefix_is_host(const struct riptide_prefix *prefix)
 }
 
 /* Whether `outer` contains every address of `inner`. */
-bool riptide_prefix_contains(const struct riptide_prefix *outer,
-                             const struct riptide_prefix *inner);
+bool prefix_contains(const struct riptide_prefix *outer, const struct riptide_prefix *inner);
 
 /* Known family, length within it, no host bits. */
 bool prefix_is_valid(const struct riptide_prefix *prefix);
@@ -40,8 +39,7 @@ static inline bool prefix_is_valid_host(const struct riptide_prefix *prefix)
 }
 
 /* Whether both are the same prefix. Inline, as it runs once for every socket of the host. */
-static inline bool riptide_prefix_equal(const struct riptide_prefix *a,
-                                        const struct riptide_prefix *b)
+static inline bool prefix_equal(const struct riptide_prefix *a, const struct riptide_prefix *b)
 {
     uint64_t words_a[2], words_b[2];
     uint16_t head_a, head_b; /* family and length */
@@ -79,7 +77,7 @@ static inline bool address_is_v4_mapped(const void *address)
 
 /*
  * The address in network byte order as a prefix of full length; IPv4-mapped becomes IPv4. Written
- * in the words in which riptide_prefix_equal and the hash read it next: a load wider than the store
+ * in the words in which prefix_equal and the hash read it next: a load wider than the store
  * before it stalls.
  */
 static inline void prefix_from_address(struct riptide_prefix *prefix, uint8_t family,

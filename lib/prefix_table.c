@@ -74,7 +74,7 @@ static inline uint32_t bucket_of(const struct prefix_table *table, const struct 
 
     while (table->buckets[b] != PREFIX_TABLE_NONE &&
            ((table->buckets[b] ^ h) > mask ||
-            !riptide_prefix_equal(key_at(table, slot_in(table, b)), key)))
+            !prefix_equal(key_at(table, slot_in(table, b)), key)))
         b = (b + 1) & mask;
     return b;
 }

@@ -106,7 +106,7 @@ static double bare_round(struct prefix_table *table, const struct plan *plan,
         for (uint32_t j = 0; j < BATCH; j++) {
             struct bare *bare = prefix_table_at(table, slots[j]);
 
-            if (slots[j] == PREFIX_TABLE_NONE || !riptide_prefix_equal(&bare->dst, keys[j]))
+            if (slots[j] == PREFIX_TABLE_NONE || !prefix_equal(&bare->dst, keys[j]))
                 slots[j] = prefix_table_find(table, keys[j]);
             if (slots[j] == PREFIX_TABLE_NONE && prefix_table_insert(table, keys[j], &slots[j]) != 0)
                 exit(1);

@@ -42,7 +42,7 @@ static uint32_t find_own(const struct riptide_estimator *estimator,
 {
     uint32_t i = find_last(estimator, dst);
 
-    while (i != NONE && riptide_prefix_equal(&estimator->hints[i].hint.dst, dst)) {
+    while (i != NONE && prefix_equal(&estimator->hints[i].hint.dst, dst)) {
         if (hint_has_end(&estimator->hints[i].hint) == has_end)
             return i;
         i--;
@@ -54,7 +54,7 @@ static uint32_t find_own(const struct riptide_estimator *estimator,
 static uint32_t find_around(const struct riptide_estimator *estimator, uint32_t i,
                             const struct riptide_prefix *dst)
 {
-    while (i != NONE && !riptide_prefix_contains(&estimator->hints[i].hint.dst, dst))
+    while (i != NONE && !prefix_contains(&estimator->hints[i].hint.dst, dst))
         i = estimator->hints[i].around;
     return i;
 }
@@ -137,7 +137,7 @@ static void hints_changed(struct riptide_estimator *estimator, const struct ript
         link_one(estimator, i);
     FOR_EACH_DESTINATION(estimator, slot)
     {
-        if (!dst || riptide_prefix_contains(dst, &destination_at(estimator, slot)->dst))
+        if (!dst || prefix_contains(dst, &destination_at(estimator, slot)->dst))
             destination_refresh(estimator, slot);
     }
 }

@@ -80,7 +80,7 @@ static uint32_t find_idlest(struct riptide_estimator *estimator,
 
         if (!(destination->flags & (IS_TOUCHED | IS_CHANGED)) && idleness > idlest &&
             (with_window || !has_window(destination)) &&
-            (!within || riptide_prefix_contains(within, &destination->dst))) {
+            (!within || prefix_contains(within, &destination->dst))) {
             idlest = idleness;
             found = slot;
         }
@@ -169,7 +169,7 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     uint16_t *n;
     int r;
 
-    if (slot != NONE && !riptide_prefix_equal(&destination_at(estimator, slot)->dst, dst))
+    if (slot != NONE && !prefix_equal(&destination_at(estimator, slot)->dst, dst))
         slot = prefix_table_find(&estimator->table, dst);
     *before = (struct before){ 0 };
     if (slot != NONE) {

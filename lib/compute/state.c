@@ -123,7 +123,7 @@ static bool is_ours(const struct riptide_estimator *estimator, const struct ript
     struct riptide_prefix group;
 
     destination_of(estimator, dst, &group);
-    return riptide_prefix_equal(&group, dst) &&
+    return prefix_equal(&group, dst) &&
            (!estimator->scope || prefix_set_search(estimator->scope, dst));
 }
 

@@ -106,7 +106,7 @@ int local_add_route(struct prefix_set *local, const struct nlmsghdr *message)
         return 0;
     prefix_truncate(&prefix, route->rtm_dst_len);
     /* Every host has this route, and sample.c recognizes peers in it without a search. */
-    if (riptide_prefix_contains(&loopback, &prefix))
+    if (prefix_contains(&loopback, &prefix))
         return 0;
     return prefix_set_add(local, &prefix, true);
 }

@@ -34,7 +34,7 @@ static int compare_rules(const void *a, const void *b)
 static uint32_t around(const struct prefix_set *set, uint32_t rule,
                        const struct riptide_prefix *prefix)
 {
-    while (rule != PREFIX_SET_NONE && !riptide_prefix_contains(&set->rules[rule].prefix, prefix))
+    while (rule != PREFIX_SET_NONE && !prefix_contains(&set->rules[rule].prefix, prefix))
         rule = set->rules[rule].parent;
     return rule;
 }
@@ -47,7 +47,7 @@ static bool verdict_of(const struct prefix_set *set, uint32_t rule)
 /* Of equal prefixes the last one counts, as sorted: the one with the verdict false. */
 static void put(struct prefix_set *set, struct prefix_rule rule)
 {
-    if (set->n > 0 && riptide_prefix_equal(&set->rules[set->n - 1].prefix, &rule.prefix))
+    if (set->n > 0 && prefix_equal(&set->rules[set->n - 1].prefix, &rule.prefix))
         set->n--;
     rule.parent = around(set, set->n > 0 ? set->n - 1 : PREFIX_SET_NONE, &rule.prefix);
     if (verdict_of(set, rule.parent) == rule.verdict)

@@ -53,7 +53,7 @@ static uint32_t expected_cwnd(const struct riptide_hint hints[HINTS],
     uint32_t min = 10, max = 100;
 
     for (size_t i = 0; i < HINTS; i++) {
-        if (hints[i].until_ns == 0 && riptide_prefix_contains(&hints[i].dst, dst) &&
+        if (hints[i].until_ns == 0 && prefix_contains(&hints[i].dst, dst) &&
             (!kept || hints[i].dst.len > kept->dst.len))
             kept = &hints[i];
     }
@@ -62,7 +62,7 @@ static uint32_t expected_cwnd(const struct riptide_hint hints[HINTS],
     if (kept && kept->cwnd_max > 0)
         max = kept->cwnd_max;
     for (size_t i = 0; i < HINTS; i++) {
-        if (!riptide_prefix_contains(&hints[i].dst, dst) ||
+        if (!prefix_contains(&hints[i].dst, dst) ||
             (hints[i].until_ns == 0 && &hints[i] != kept))
             continue;
         if (hints[i].off) {
@@ -103,7 +103,7 @@ TEST(each_destination_has_the_hints_that_contain_it)
     /* No two are equal. */
     for (size_t n = 0, i = 0; n < PREFIXES; n += i == n) {
         prefixes[n] = any_prefix(0);
-        for (i = 0; !riptide_prefix_equal(&prefixes[i], &prefixes[n]);)
+        for (i = 0; !prefix_equal(&prefixes[i], &prefixes[n]);)
             i++;
     }
     for (uint64_t now_s = 1; now_s < 400; now_s++) {

@@ -75,7 +75,7 @@ TEST(one_prefix_has_a_sixteenth_of_the_places)
     assert_int_equal(count_windows(estimator, 1, KNOWN), KNOWN);
     stats = stats_of(estimator);
     assert_int_equal(stats.largest_destinations, MOST / 16);
-    assert_true(riptide_prefix_equal(&stats.largest, &within));
+    assert_true(prefix_equal(&stats.largest, &within));
     assert_in_range(stats.overflow, CROWD, 2 * (CROWD - MOST / 16));
     assert_false(stats.is_full);
 }

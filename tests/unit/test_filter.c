@@ -19,7 +19,7 @@ static int longest(const struct riptide_prefix *prefixes, size_t n, const struct
     int len = -1;
 
     for (size_t i = 0; i < n; i++) {
-        if (riptide_prefix_contains(&prefixes[i], dst) && prefixes[i].len > len)
+        if (prefix_contains(&prefixes[i], dst) && prefixes[i].len > len)
             len = prefixes[i].len;
     }
     return len;

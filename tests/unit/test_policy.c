@@ -98,7 +98,7 @@ static void assert_input(const struct riptide_policy_input *input)
 {
     struct riptide_prefix dst = prefix("192.0.2.0/24");
 
-    assert_true(riptide_prefix_equal(input->dst, &dst));
+    assert_true(prefix_equal(input->dst, &dst));
     assert_string_equal(input->config->policy->name, "largest");
     assert_int_equal(input->base_cwnd, 0);
 }

@@ -64,7 +64,7 @@ static void check(const struct prefix_table *table, const struct model *model)
         if (slot == NONE)
             continue;
         n++;
-        assert_true(riptide_prefix_equal(&entry_at(table, slot)->key, &key));
+        assert_true(prefix_equal(&entry_at(table, slot)->key, &key));
         assert_true(entry_at(table, slot)->value == model[i].value);
         assert_int_equal(prefix_table_next(table, slot), slot);
     }

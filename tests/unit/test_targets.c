@@ -55,7 +55,7 @@ TEST(each_target_has_its_turn_in_a_round_by_address)
 
         targets_push(&targets, WORK_SYNC, again);
         target = targets_take(&targets, WORK_SYNC);
-        assert_true(riptide_prefix_equal(&target->wanted.dst, &expected));
+        assert_true(prefix_equal(&target->wanted.dst, &expected));
     }
     assert_ptr_equal(targets_take(&targets, WORK_SYNC), again);
     assert_null(targets_take(&targets, WORK_SYNC));
@@ -190,7 +190,7 @@ TEST(targets_inside_a_prefix_are_found_and_each_that_is_due_is_taken_once)
         prefix_truncate(&dst, lens[below(sizeof(lens))]);
         first = targets_find_inside(&targets, &dst, &n);
         for (uint32_t k = 0; k < targets.n; k++)
-            assert_int_equal(riptide_prefix_contains(&dst, &targets.list[k]->wanted.dst),
+            assert_int_equal(prefix_contains(&dst, &targets.list[k]->wanted.dst),
                              k >= first && k < first + n);
     }
     while (targets_take(&targets, WORK_SYNC))

@@ -18,7 +18,7 @@ int windows_set(struct program *program, const struct riptide_wanted *wanted)
 
     /* Behind one that the kernel refuses waits the newest of each destination, not all of them. */
     for (uint32_t i = program->n_queued; program->refusal && i-- > program->n_written + 1;) {
-        if (riptide_prefix_equal(&program->queue[i].wanted.dst, &wanted->dst)) {
+        if (prefix_equal(&program->queue[i].wanted.dst, &wanted->dst)) {
             program->queue[i] = queued;
             return 0;
         }
@@ -103,8 +103,7 @@ void windows_tick(struct program *program)
     uint32_t n;
 
     for (uint32_t i = program->n_written + 1; program->refusal && i < program->n_queued; i++)
-        is_replaced |= riptide_prefix_equal(&queue[i].wanted.dst,
-                                            &queue[program->n_written].wanted.dst);
+        is_replaced |= prefix_equal(&queue[i].wanted.dst, &queue[program->n_written].wanted.dst);
     if (is_replaced)
         program->queue[program->n_written++].is_told = true;
     n = program->n_popped;

@@ -105,7 +105,7 @@ static void touch_link(struct router *router, uint32_t ifindex, const struct rip
         const struct route *base = target->base ? &target->base->route : NULL;
 
         if (base && (base->ifindex == ifindex ||
-                     (source && riptide_prefix_equal(&base->prefsrc, source))))
+                     (source && prefix_equal(&base->prefsrc, source))))
             touch_target(router, target, TOUCH_ROUTE);
     }
 }

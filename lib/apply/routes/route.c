@@ -145,7 +145,7 @@ static const char *error_reason(int error)
 /* Why it is not copied; NULL: it is. */
 static const char *route_reason(const struct route *route, const struct riptide_prefix *dst)
 {
-    if (!riptide_prefix_contains(&route->dst, dst))
+    if (!prefix_contains(&route->dst, dst))
         return base_malformed; /* an answer for another destination */
     if (route->type == RTN_LOCAL)
         return "it is an address of this host";

@@ -238,7 +238,7 @@ static void note_ipv6(struct routing *routing, const struct route *route, bool h
         if (len > routing->longest_behind)
             routing->longest_behind = len;
         routing->may_fail_over |= route->ifindex != routing->gateway_ifindex ||
-                                  !riptide_prefix_equal(&route->gateway, &routing->gateway);
+                                  !prefix_equal(&route->gateway, &routing->gateway);
     }
     routing->may_fail_over |= routing->gateway.family &&
                               routing->shortest_direct < routing->longest_behind + has_sibling;
@@ -262,14 +262,14 @@ static void note(struct routing *routing, const struct route *route, bool has_si
 
 void routing_add(struct routing *routing, const struct route *route)
 {
-    bool has_sibling = riptide_prefix_equal(&route->dst, &routing->previous.dst);
+    bool has_sibling = prefix_equal(&route->dst, &routing->previous.dst);
     bool has_rival = has_sibling && route->priority == routing->previous.priority;
 
     routing->previous = *route;
     note(routing, route, has_sibling, has_rival);
     for (uint32_t i = 0; route->dst.family == AF_INET && i < routing->n_anyip; i++) {
         if (routing->anyip[i].len < route->dst.len &&
-            riptide_prefix_contains(&routing->anyip[i], &route->dst))
+            prefix_contains(&routing->anyip[i], &route->dst))
             routing->inside = route->dst;
     }
 }

@@ -83,7 +83,7 @@ static uint32_t search(const struct targets *targets, const struct riptide_prefi
         uint32_t middle = (low + high) / 2;
         const struct riptide_prefix *dst = &targets->list[middle]->wanted.dst;
 
-        if (prefix_compare(dst, prefix) < 0 || (is_behind && riptide_prefix_contains(prefix, dst)))
+        if (prefix_compare(dst, prefix) < 0 || (is_behind && prefix_contains(prefix, dst)))
             low = middle + 1;
         else
             high = middle;
@@ -104,7 +104,7 @@ struct target *targets_find(const struct targets *targets, const struct riptide_
 {
     uint32_t i = search(targets, dst, false);
 
-    return i < targets->n && riptide_prefix_equal(&targets->list[i]->wanted.dst, dst)
+    return i < targets->n && prefix_equal(&targets->list[i]->wanted.dst, dst)
                ? targets->list[i]
                : NULL;
 }
