@@ -61,7 +61,7 @@ static int on_route(struct router *router, const struct nlmsghdr *message)
 
     if (r < 0 || route.is_cached)
         return r;
-    if (steps[router->scan_step].table == RT_TABLE_LOCAL)
+    if (steps[router->scan_at].table == RT_TABLE_LOCAL)
         return routing_add_local(&router->routing, &route);
     if (route.protocol == OUR_PROTOCOL && is_table_of_ours(router, route.table))
         on_our_route(router, &route);
@@ -74,7 +74,7 @@ static int on_route(struct router *router, const struct nlmsghdr *message)
 
 static int on_object(struct router *router, const struct nlmsghdr *message)
 {
-    const struct step *step = &steps[router->scan_step];
+    const struct step *step = &steps[router->scan_at];
 
     switch (step->type) {
     case RTM_GETLINK:
@@ -106,7 +106,7 @@ static void begin(struct router *router)
     router->scanning = router->scan_wanted;
     router->scan_wanted = 0;
     router->is_asked = router->is_interrupted = false;
-    router->scan_step = 0;
+    router->scan_at = 0;
     /* Whatever wants all parts has all bases asked again, which notes anew whose links are used. */
     if (router->scanning == SCAN_ALL)
         router->routing.n_links = 0;
@@ -125,16 +125,16 @@ int scan_step(struct router *router)
 
     if (!router->scanning)
         begin(router);
-    while (router->scan_step < STEPS && !(steps[router->scan_step].parts & router->scanning))
-        router->scan_step++;
-    if (router->scan_step == STEPS) {
+    while (router->scan_at < STEPS && !(steps[router->scan_at].parts & router->scanning))
+        router->scan_at++;
+    if (router->scan_at == STEPS) {
         router->scanning = 0;
         /* A change may have been missed: everything is scanned again. */
         if (router->is_interrupted)
             plan_distrust(router);
         return 0;
     }
-    step = &steps[router->scan_step];
+    step = &steps[router->scan_at];
     if (!router->is_asked)
         r = netlink_dump(&router->dumps,
                          message_dump(netlink_room(&router->dumps), step->type, step->family,
@@ -152,7 +152,7 @@ int scan_step(struct router *router)
     }
     router->is_interrupted |= router->dumps.is_interrupted;
     router->is_asked = false;
-    router->scan_step++;
+    router->scan_at++;
     if (step->type != RTM_GETRULE)
         return 0;
     return sync_check_rules(router, family_index(step->family));
