@@ -22,11 +22,10 @@
  *    process that dies leaves windows by routes in place (apply.h); those by the program end.
  *  - Units: windows (cwnd, initcwnd, initrwnd) are in segments, times are CLOCK_BOOTTIME in ns;
  *    every other quantity names its unit.
- *  - Structs grow at their end, but for these, which are final: riptide_error, _prefix,
- *    _port_range, _policy, _hint, _estimate, _change. `*_config_init(config, sizeof(*config))` sets
- *    defaults, and `*_new` copies a configuration with all that it points to. -E2BIG: newer headers
- *    have set what this library does not know. Set `reserved` to 0. Structs that the library
- *    returns by pointer may be longer than in these headers.
+ *  - Structs grow at their end; riptide_error, _prefix, _port_range, _policy, _hint, _estimate and
+ *    _change are final. `*_config_init(config, sizeof(*config))` sets defaults, and `*_new` copies
+ *    a configuration with all that it points to. -E2BIG: newer headers have set what this library
+ *    does not know. Set `reserved` to 0. A struct that is returned by pointer may be longer.
  */
 #ifndef RIPTIDE_RIPTIDE_H
 #define RIPTIDE_RIPTIDE_H
