@@ -109,8 +109,7 @@ struct riptide_applier_stats {
     uint64_t routes;            /* in the kernel */
     uint64_t routes_not_taken;  /* of those: TCP does not use them, as another rule is first */
     uint64_t left_alone;        /* destinations without a route */
-    uint64_t in_force_permille; /* share of the last minute in which windows were in force: by the
-                                   rules; without routes by the program */
+    uint64_t in_force_permille; /* of the last minute: rules in place; without routes, program */
     /* Counted since riptide_applier_new. */
     uint64_t written;       /* route messages sent: add, replace, delete; */
     uint64_t failed;        /* of those, refused by the kernel */
@@ -159,8 +158,7 @@ int riptide_applier_get_fd(const struct riptide_applier *applier);
 
 /* The window of new connections to a destination. Members of 0 have no effect. */
 struct riptide_wanted {
-    struct riptide_prefix dst; /* where it is no single address, only by the program; with routes
-                                  alone that has no effect */
+    struct riptide_prefix dst; /* no single address: only by the program, else without effect */
     bool may_lower; /* below the initcwnd of the base route, as after losses. Else it gets no route
                        at or below that (RIPTIDE_ROUTE_LEFT_ALONE), and no new one a step above */
     uint32_t initcwnd;   /* 0 withdraws */
