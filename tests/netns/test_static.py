@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from netns import REPOSITORY, Daemon, routes, rules, wait_window
 
-MAX_BYTES = 1_250_000
+MAX_BYTES = 1_200_000
 
 
 @pytest.fixture(scope="module")
