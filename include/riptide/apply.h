@@ -204,8 +204,8 @@ int riptide_applier_set_paused(struct riptide_applier *applier, bool is_paused);
 
 /*
  * Does one piece of work: a buffer of notifications, a batch of routes, waiting windows of the
- * program, in the order of setting, in which all wait for one that the kernel refuses; each second
- * also what it refused or does not announce. In a storm of route changes the rules stay removed
+ * program up to one that the kernel refuses, behind which the others go first a second later; each
+ * second also what it does not announce. In a storm of route changes the rules stay removed
  * until it ends. Outcomes: RIPTIDE_E_MORE; 0: nothing to do until the fd is readable. Errors:
  * -ECHILD, -ESHUTDOWN, -ENOMEM, those of netlink that persist; what the kernel refuses is popped as
  * RIPTIDE_ROUTE_FAILED.

@@ -98,14 +98,19 @@ int windows_find(const struct program *program, const struct riptide_prefix *dst
 
 void windows_tick(struct program *program)
 {
-    const struct queued *queue = program->queue;
     bool is_replaced = false;
+    struct queued refused;
     uint32_t n;
 
-    for (uint32_t i = program->n_written + 1; program->refusal && i < program->n_queued; i++)
-        is_replaced |= prefix_equal(&queue[i].wanted.dst, &queue[program->n_written].wanted.dst);
-    if (is_replaced)
-        program->queue[program->n_written++].is_told = true;
+    /* One that is refused goes to the end, unless a newer one has replaced it, so none waits for it. */
+    if (program->refusal) {
+        refused = program->queue[program->n_written];
+        for (uint32_t i = program->n_written + 1; i < program->n_queued; i++)
+            is_replaced |= prefix_equal(&program->queue[i].wanted.dst, &refused.wanted.dst);
+        if (is_replaced || array_append(&program->queue, &program->n_queued, &program->capacity,
+                                        &refused, sizeof(refused)) == 0)
+            program->queue[program->n_written++].is_told = true;
+    }
     n = program->n_popped;
     if (n + MAX_OUTCOMES < program->n_written)
         n = program->n_written - MAX_OUTCOMES;
