@@ -19,7 +19,7 @@ struct riptide_program_counts health_count_opened(const struct daemon *daemon)
     struct riptide_program_counts opened = stats->applier->program;
 
     /* The kernel does not count what opens by a route: agents count those that close. */
-    if (stats->applier->backend == RIPTIDE_ROUTES) {
+    if (!(stats->applier->backend & RIPTIDE_PROGRAM)) {
         if (!daemon->settings->applier.dry_run)
             opened.given = stats->closed_with_window;
         opened.kept = stats->observer->closed - opened.given;
@@ -125,13 +125,13 @@ const char *health_word(const struct daemon *daemon, char reason[256])
 {
     const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
     const struct riptide_applier_stats *stats = agent->applier;
-    const bool has_program = stats->backend != RIPTIDE_ROUTES && !stats->program_reason;
+    const bool has_program = (stats->backend & RIPTIDE_PROGRAM) && !stats->program_reason;
     const char *const no_rules = stats->rules_reason[stats->rules_reason[0] ? 0 : 1];
     /* Why connections of IPv4 and IPv6 get no window; NULL: they get one. */
     const char *why[2] = { NULL, NULL };
 
     for (int i = 0; i < 2 && !has_program; i++)
-        why[i] = stats->backend == RIPTIDE_PROGRAM ? stats->program_reason : stats->rules_reason[i];
+        why[i] = stats->backend & RIPTIDE_ROUTES ? stats->rules_reason[i] : stats->program_reason;
     reason[0] = '\0';
     if (daemon->health.failure[0]) {
         snprintf(reason, 256, "%s", daemon->health.failure);

@@ -35,7 +35,7 @@ static void put_backends(FILE *out, const struct riptide_applier_config *config,
                          const struct riptide_applier_stats *applier)
 {
     const bool is_dry = config->dry_run;
-    const bool has_program = applier->backend != RIPTIDE_ROUTES && !applier->program_reason;
+    const bool has_program = (applier->backend & RIPTIDE_PROGRAM) && !applier->program_reason;
     char info[96];
 
     snprintf(info, sizeof(info), "riptide_apply_info{asked=\"%s\",by=\"%s\"}",
@@ -63,7 +63,7 @@ static void put_windows(FILE *out, struct daemon *daemon)
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
     const struct riptide_estimator_stats *estimator = stats->estimator;
     const struct riptide_program_counts opened = health_count_opened(daemon);
-    const bool holds_out = stats->applier->backend != RIPTIDE_ROUTES;
+    const bool holds_out = stats->applier->backend & RIPTIDE_PROGRAM;
 
     put(out, "riptide_connections_total{opened=\"with_window\"}", (double)opened.given,
         "Connections by the window with which they opened; by routes alone, as they closed.");
