@@ -135,7 +135,7 @@ static json_t *find_hour(json_t *hours, json_int_t realtime_s)
             json_array_remove(hours, i);
     }
     while (json_array_size(hours) > 0 &&
-           begin_of(json_array_get(hours, 0)) <= begin_s - HISTORY_HOURS * HOUR_S)
+           begin_of(json_array_get(hours, 0)) <= begin_s - (json_int_t)HISTORY_HOURS * HOUR_S)
         json_array_remove(hours, 0);
     hour = json_pack("{s:I}", "hour", begin_s);
     for (size_t i = 0; i < HISTORY_COUNTERS; i++)

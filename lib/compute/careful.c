@@ -12,8 +12,7 @@ struct careful {
     uint32_t began_ms;  /* when this window, or its pacing, began; wraps */
     uint16_t given;     /* the window of flights that count, segments; 0: not known yet */
     uint16_t mss_bytes; /* the largest; halves in 45 s without one */
-    uint16_t flights, since_s; /* flights since that second, which wraps */
-    uint16_t per_s;            /* flights of each second before it */
+    uint16_t flights, since_s, per_s; /* flights since that second, which wraps; each one before */
     uint8_t fitting, wait, n_far;
     bool is_paced, is_cut, is_raised; /* cut at some time; changed last by a raise */
 };
@@ -37,11 +36,11 @@ enum { WAIT = 4, MOST_WAIT = 64, PER_S_OVER_S = 4 /* flights a second are counte
 static const double growth = 1.125, cut = 0.75;
 
 /*
- * A round trip below LOCAL_US may end at a proxy on this host, and scheduling dominates it. FAR in
- * a row on another path begin anew: fewer have met a queue, or another host behind this address.
+ * A round trip below LOCAL_US may end at a proxy on this host; up to JITTER_US it is scheduling. FAR
+ * in a row on another path begin anew: fewer have met a queue, or another host behind this address.
  * Flights below SMALL segments show little of a pace, as the kernel sends ten at once at any.
  */
-enum { LOCAL_US = 1000, FAR = 8, ETHERNET_MSS_BYTES = 1460, SMALL = 20 };
+enum { LOCAL_US = 1000, JITTER_US = 2000, FAR = 8, ETHERNET_MSS_BYTES = 1460, SMALL = 20 };
 
 enum flight { NO_FLIGHT, CLEAN, FILLED, LOSSY };
 
@@ -86,7 +85,7 @@ static enum flight first_flight_of(const struct riptide_sample *sample,
 static bool is_of_path(struct careful *careful, const struct riptide_sample *sample)
 {
     uint64_t now_us = sample->min_rtt_us, kept_us = careful->min_rtt_us;
-    bool is_other = kept_us > 0 && (now_us > 2 * LOCAL_US || kept_us > 2 * LOCAL_US) &&
+    bool is_other = kept_us > 0 && (now_us > JITTER_US || kept_us > JITTER_US) &&
                     (now_us > 10 * kept_us || 2 * now_us < kept_us);
 
     if (now_us < LOCAL_US && 10 * now_us < kept_us)
@@ -115,11 +114,10 @@ static void begin(struct careful *careful, uint64_t now_ns)
 static void count(struct careful *careful, enum flight flight)
 {
     int lossy = careful->is_paced ? LOSSY_PACED : LOSSY_AT_ONCE;
-    const int fitting[] = { [CLEAN] = 0, [FILLED] = 1, [LOSSY] = -2 };
+    const int step[] = { [CLEAN] = 0, [FILLED] = 1, [LOSSY] = -2 };
     double against = (flight == LOSSY ? lossy : -1) / greater(careful->per_s, 1);
 
-    careful->fitting =
-        (uint8_t)lesser(greater(careful->fitting + fitting[flight], 0), careful->wait);
+    careful->fitting = (uint8_t)lesser(greater(careful->fitting + step[flight], 0), careful->wait);
     careful->against = (float)lesser(greater((double)careful->against + against, 0), TOO_LARGE);
     careful->flights = (uint16_t)lesser(careful->flights + 1, UINT16_MAX);
 }
@@ -129,7 +127,7 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
 {
     struct careful *careful = memory;
     enum riptide_left_out reason = evidence_check(sample);
-    enum flight flight = NO_FLIGHT;
+    enum flight flight;
     uint64_t seen_ns = input->now_ns + (sample->closed ? 0 : input->interval_ns); /* or later */
     uint32_t since_ms = (uint32_t)(seen_ns / 1000000) - careful->began_ms;
     bool is_earlier = sample->busy_time_us / 1000 + sample->last_data_sent_ms >= since_ms;
@@ -146,8 +144,7 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     if (!is_of_path(careful, sample))
         return RIPTIDE_LEFT_OUT_UNMEASURED;
     /* What shows another path is a flight of the former one's window. */
-    if (careful->cwnd > 0)
-        flight = first_flight_of(sample, input, careful->is_paced);
+    flight = careful->cwnd > 0 ? first_flight_of(sample, input, careful->is_paced) : NO_FLIGHT;
     if (flight == NO_FLIGHT)
         return reason;
     if (careful->given > 0 && careful->given != input->cwnd) {
