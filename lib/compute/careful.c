@@ -36,7 +36,7 @@ enum { WAIT = 4, MOST_WAIT = 64, PER_S_OVER_S = 4 /* flights a second are counte
 static const double growth = 1.125, cut = 0.75;
 
 /*
- * A round trip below LOCAL_US may end at a proxy on this host; up to JITTER_US it is scheduling. FAR
+ * A round trip below LOCAL_US may end at a proxy on this host; up to JITTER_US it is noise. FAR
  * in a row on another path begin anew: fewer have met a queue, or another host behind this address.
  * Flights below SMALL segments show little of a pace, as the kernel sends ten at once at any.
  */
