@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers about the whole daemon, from the agent's public structs; docs/control.md has their members. */
+/* Answers about the whole daemon, from the agent's public structs; docs/control.md has their
+ * members. */
 #include "daemon.h"
 
 #include "clock.h"
@@ -39,24 +40,23 @@ json_t *answer_verdict(struct daemon *daemon, const struct request *request,
 {
     const uint32_t asked = daemon->settings->applier.holdout_percent;
     struct riptide_verdict verdict;
-    const bool is_known =
-        riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
+    const bool is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
     const char *reason = verdict.reason;
 
     if (verdict.holdout_percent == 0)
         reason = "no connection is held out, which needs windows by the program (--apply), and "
                  "--holdout-percent";
-    return json_pack(
-        "{s:s, s:o, s:I, s:I, s:o?, s:o?, s:o?, s:s, s:s, s:s, s:f, s:b, s:f}", "verdict",
-        is_known ? word_of(&verdict) : "unknown", "reason", text_or_null(reason), "connections",
-        (json_int_t)verdict.connections, "held_out", (json_int_t)verdict.held_out, "time",
-        is_known ? change_json(&verdict.time) : NULL, "retransmitted",
-        is_known ? change_json(&verdict.retransmitted) : NULL, "halves",
-        verdict.halves.held_out > 0 ? change_json(&verdict.halves) : NULL, "best", verdict.best,
-        "worst", verdict.worst, "left_out", verdict.left_out, "holdout_percent",
-        verdict.holdout_percent, "is_settled",
-        verdict.holdout_percent > 0 && verdict.holdout_percent < asked, "suspended_s",
-        health_suspended_s(daemon));
+    return json_pack("{s:s, s:o, s:I, s:I, s:o?, s:o?, s:o?, s:s, s:s, s:s, s:f, s:b, s:f}",
+                     "verdict", is_known ? word_of(&verdict) : "unknown", "reason",
+                     text_or_null(reason), "connections", (json_int_t)verdict.connections,
+                     "held_out", (json_int_t)verdict.held_out, "time",
+                     is_known ? change_json(&verdict.time) : NULL, "retransmitted",
+                     is_known ? change_json(&verdict.retransmitted) : NULL, "halves",
+                     verdict.halves.held_out > 0 ? change_json(&verdict.halves) : NULL, "best",
+                     verdict.best, "worst", verdict.worst, "left_out", verdict.left_out,
+                     "holdout_percent", verdict.holdout_percent, "is_settled",
+                     verdict.holdout_percent > 0 && verdict.holdout_percent < asked, "suspended_s",
+                     health_suspended_s(daemon));
 }
 
 static json_t *apply_json(struct daemon *daemon)
@@ -108,10 +108,9 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
         "{s:s, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:s, s:i, s:f, s:b, s:s, s:I, "
         "s:I, s:I, s:o, s:o, s:I}",
         "health", health, "reason", text_or_null(reason), "paused", stats->is_paused, "hints",
-        (json_int_t)hints_count(daemon), "destinations",
-        (json_int_t)stats->estimator->destinations, "max_destinations",
-        (json_int_t)settings->estimator.max_destinations, "routes", (json_int_t)applier->routes,
-        "left_alone", (json_int_t)applier->left_alone, "not_taken",
+        (json_int_t)hints_count(daemon), "destinations", (json_int_t)stats->estimator->destinations,
+        "max_destinations", (json_int_t)settings->estimator.max_destinations, "routes",
+        (json_int_t)applier->routes, "left_alone", (json_int_t)applier->left_alone, "not_taken",
         (json_int_t)applier->routes_not_taken, "in_force_percent",
         (double)applier->in_force_permille / 10, "apply", apply_json(daemon), "version",
         riptide_version(), "pid", (int)getpid(), "uptime_s",

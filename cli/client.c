@@ -22,8 +22,8 @@ void client_find_socket(const char *control, struct sockaddr_un *address)
     const bool is_path = strchr(control, '/');
 
     *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-    snprintf(address->sun_path, sizeof(address->sun_path), "%s%s%s",
-             is_path ? "" : "/run/riptide-", control, is_path ? "" : "/control");
+    snprintf(address->sun_path, sizeof(address->sun_path), "%s%s%s", is_path ? "" : "/run/riptide-",
+             control, is_path ? "" : "/control");
 }
 
 /* A socket to the daemon, and its process; 0: not visible. */

@@ -22,9 +22,11 @@ static int set_key(struct reader *reader, const char *key, const char *value,
     if (!row && options_find(settings_rows, key, strlen(key)))
         return refuse(error, -EINVAL, "%s: belongs before the first [prefix ...]", key);
     if (!row)
-        return refuse(error, -EINVAL,
-                      "%.40s: unknown key (riptided.conf(5) lists all, CHANGELOG.md those that were "
-                      "removed)", key);
+        return refuse(
+            error, -EINVAL,
+            "%.40s: unknown key (riptided.conf(5) lists all, CHANGELOG.md those that were "
+            "removed)",
+            key);
     if (!row->field)
         return refuse(error, -EINVAL, "%s: is only a command-line option", key);
     /* In a hint 0 means that it is not set. */

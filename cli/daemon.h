@@ -77,12 +77,12 @@ struct hints {
 
 /* What the service manager was told, and is to be told: times of CLOCK_MONOTONIC. */
 struct service {
-    uint64_t watchdog_ns;  /* half of the manager's timeout; 0: no watchdog */
-    uint64_t told_ns;      /* the last notification */
+    uint64_t watchdog_ns; /* half of the manager's timeout; 0: no watchdog */
+    uint64_t told_ns;     /* the last notification */
     uint64_t last_tick_ns;
-    uint64_t interval_ns;  /* from that round to the next */
-    bool is_ready;         /* and the manager was notified */
-    bool has_failed;       /* the present round */
+    uint64_t interval_ns; /* from that round to the next */
+    bool is_ready;        /* and the manager was notified */
+    bool has_failed;      /* the present round */
 };
 
 struct daemon {
@@ -98,7 +98,7 @@ struct daemon {
     uint64_t save_ns;        /* when it is due: at first at once, to report a wrong path early */
     char state_failure[256]; /* why, as logged; empty: it did not fail */
     char history_failure[256];
-    uint64_t metrics_ns;     /* when metrics are due */
+    uint64_t metrics_ns; /* when metrics are due */
     char metrics_failure[256];
     bool has_metrics; /* the file is there, and ours */
 };

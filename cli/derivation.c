@@ -39,9 +39,10 @@ static void put_window(const json_t *answer, const json_t *window)
 
     put_connections(window);
     if (json_is_integer(get(window, "wait")))
-        snprintf(flights, sizeof(flights), "; first flights that fit: %lld of %lld to grow; that "
-                 "lost: %lld of 16 to shrink", number(window, "fitting"), number(window, "wait"),
-                 number(window, "against"));
+        snprintf(flights, sizeof(flights),
+                 "; first flights that fit: %lld of %lld to grow; that "
+                 "lost: %lld of 16 to shrink",
+                 number(window, "fitting"), number(window, "wait"), number(window, "against"));
     if (real(window, "min_rtt_ms") > 0)
         text_field("path", "round trip %.1f ms%s", real(window, "min_rtt_ms"), flights);
     if (real(window, "smoothed") > 0)
@@ -98,10 +99,10 @@ static void put_changes(const json_t *changes)
     json_array_foreach(changes, i, change)
     {
         snprintf(window, sizeof(window), "%lld", number(change, "initcwnd"));
-        n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s %s %s", i ? ", " : "",
-                      text_time(time, number(change, "time"), i ? "%H:%M:%S" : "%H:%M:%S %z"),
-                      text_of(change, "by"),
-                      is_applied(change) ? window : text_of(change, "state"));
+        n +=
+            snprintf(text + n, sizeof(text) - (size_t)n, "%s%s %s %s", i ? ", " : "",
+                     text_time(time, number(change, "time"), i ? "%H:%M:%S" : "%H:%M:%S %z"),
+                     text_of(change, "by"), is_applied(change) ? window : text_of(change, "state"));
     }
     if (n > 0)
         text_field("changes", "%s", text);

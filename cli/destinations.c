@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-/* Destinations in one answer, and those that it looks at, of which few may be within a prefix: 1 ms. */
+/* Destinations in one answer, and those that it looks at, of which few may be within a prefix: 1
+ * ms. */
 enum { PAGE = 256, MAX_LOOKS = 4096 };
 
 struct riptide_prefix destinations_group(const struct settings *settings,

@@ -149,7 +149,9 @@ static void check_networkd(struct host *host)
               "ManageForeignRoutes=no and ManageForeignRoutingPolicyRules=no in section [Network] "
               "of /etc/systemd/networkd.conf; systemctl restart systemd-networkd",
               "systemd-networkd removes our %s when it restarts or sets up a link",
-              keeps_routes ? "rules" : keeps_rules ? "routes" : "rules and routes");
+              keeps_routes  ? "rules"
+              : keeps_rules ? "routes"
+                            : "rules and routes");
 }
 
 /*
@@ -200,9 +202,9 @@ static const struct {
     const char *name;
     void (*run)(struct host *host);
 } checks[] = {
-    { "daemon", check_daemon },     { "start", check_start },    { "rules", check_rules },
-    { "networkd", check_networkd }, { "receiver", check_receiver },
-    { "idle-restart", check_idle }, { "fastopen", check_fastopen },
+    { "daemon", check_daemon },     { "start", check_start },       { "rules", check_rules },
+    { "networkd", check_networkd }, { "receiver", check_receiver }, { "idle-restart", check_idle },
+    { "fastopen", check_fastopen },
 };
 
 #define N_CHECKS (sizeof(checks) / sizeof(checks[0]))
@@ -219,13 +221,12 @@ int doctor_run(const struct command_options *options)
         checks[i].run(&host);
         n_passed += host.kind == passed;
         n_problems += host.kind == problem;
-        json_array_append_new(findings, json_pack("{s:s, s:s, s:s, s:s}", "check", checks[i].name,
-                                                  "kind", host.kind, "what", host.what, "do",
-                                                  host.remedy));
+        json_array_append_new(findings,
+                              json_pack("{s:s, s:s, s:s, s:s}", "check", checks[i].name, "kind",
+                                        host.kind, "what", host.what, "do", host.remedy));
         if (options->json || (host.kind == passed && !options->verbose))
             continue;
-        text_field(host.kind, "%s%s%s", checks[i].name, host.what[0] ? ": " : "",
-                   host.what);
+        text_field(host.kind, "%s%s%s", checks[i].name, host.what[0] ? ": " : "", host.what);
         if (host.remedy[0])
             text_field("  do", "%s", host.remedy);
     }

@@ -41,17 +41,17 @@ static json_t *window_json(const struct riptide_estimate *estimate, uint64_t ttl
     for (uint32_t i = RIPTIDE_LEFT_OUT_UNUSED; i <= RIPTIDE_LEFT_OUT_UNMEASURED; i++)
         json_object_set_new(left_out, riptide_name(RIPTIDE_NAMES_LEFT_OUT, i),
                             json_integer(estimate->left_out[i - 1]));
-    return json_pack(
-        "{s:I, s:o, s:f, s:I, s:I, s:o, s:o, s:I, s:f, s:o?, s:o?, s:o?, s:o?, s:o}",
-        "connections", (json_int_t)estimate->samples, "left_out", left_out, "smoothed",
-        estimate->smoothed, "cwnd_min", (json_int_t)estimate->cwnd_min, "cwnd_max",
-        (json_int_t)estimate->cwnd_max, "hint", prefix_json(&estimate->hint), "base_cwnd",
-        figure_or_null(estimate->base_cwnd), "cwnd", (json_int_t)estimate->cwnd, "age_s",
-        (double)age_ns / 1e9, "expires_s", ttl_ns == RIPTIDE_NEVER_NS ? NULL : json_real(expires_s),
-        "min_rtt_ms", estimate->min_rtt_us ? json_real(estimate->min_rtt_us / 1e3) : NULL,
-        "fitting", has_flights ? json_integer(estimate->fitting) : NULL, "against",
-        has_flights ? json_integer(estimate->against) : NULL, "wait",
-        figure_or_null(estimate->wait));
+    return json_pack("{s:I, s:o, s:f, s:I, s:I, s:o, s:o, s:I, s:f, s:o?, s:o?, s:o?, s:o?, s:o}",
+                     "connections", (json_int_t)estimate->samples, "left_out", left_out, "smoothed",
+                     estimate->smoothed, "cwnd_min", (json_int_t)estimate->cwnd_min, "cwnd_max",
+                     (json_int_t)estimate->cwnd_max, "hint", prefix_json(&estimate->hint),
+                     "base_cwnd", figure_or_null(estimate->base_cwnd), "cwnd",
+                     (json_int_t)estimate->cwnd, "age_s", (double)age_ns / 1e9, "expires_s",
+                     ttl_ns == RIPTIDE_NEVER_NS ? NULL : json_real(expires_s), "min_rtt_ms",
+                     estimate->min_rtt_us ? json_real(estimate->min_rtt_us / 1e3) : NULL, "fitting",
+                     has_flights ? json_integer(estimate->fitting) : NULL, "against",
+                     has_flights ? json_integer(estimate->against) : NULL, "wait",
+                     figure_or_null(estimate->wait));
 }
 
 static json_t *route_json(const struct riptide_route *route)
@@ -80,8 +80,7 @@ static json_t *program_json(const struct daemon *daemon, const struct riptide_wi
                      (json_int_t)window->program->initcwnd, "reason",
                      is_applied(window->program) ? stats->program_reason : window->program->reason,
                      "cgroup", stats->cgroup, "may_lower", estimate->may_lower, "pacing_percent",
-                     (json_int_t)pacing_percent, "holdout_percent",
-                     verdict.holdout_percent);
+                     (json_int_t)pacing_percent, "holdout_percent", verdict.holdout_percent);
 }
 
 /*
@@ -107,19 +106,20 @@ static json_t *kernel_json(const struct kernel_route *route)
         return NULL;
     name_device(route->ifindex, dev);
     return json_pack("{s:o, s:I, s:s, s:o}", "dst", prefix_json(&route->match), "table",
-                     (json_int_t)route->table, "dev", dev,
-                     "initcwnd", figure_or_null(route->initcwnd));
+                     (json_int_t)route->table, "dev", dev, "initcwnd",
+                     figure_or_null(route->initcwnd));
 }
 
-/* Why connections do not start with a window of ours. Returns what to do; NULL: nothing is known. */
+/* Why connections do not start with a window of ours. Returns what to do; NULL: nothing is known.
+ */
 static const char *explain(const struct daemon *daemon, const struct kernel_route *route,
                            const struct riptide_window *window, char reason[256])
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const struct riptide_scope *scope = &daemon->settings->observer.scope;
     const char *no_program = is_applied(window->program) ? stats->program_reason : NULL;
-    const char *no_rules = is_applied(window->route)
-                               ? stats->rules_reason[route->match.family != AF_INET] : NULL;
+    const char *no_rules =
+        is_applied(window->route) ? stats->rules_reason[route->match.family != AF_INET] : NULL;
     const struct riptide_estimate *estimate = window->estimate;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], before[KERNEL_RULES_BYTES];
     const char *why = "no connection to it is open to learn from";
@@ -137,7 +137,8 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
         kernel_read_rules(route->match.family, route->table, before);
         snprintf(reason, 256, "%s%s",
                  *before ? "a rule of another program comes before ours: "
-                         : "the kernel answers by another route than ours", before);
+                         : "the kernel answers by another route than ours",
+                 before);
         return *before ? REMEDY_OF_RULES : "riptide doctor";
     }
     if (no_program || no_rules) {

@@ -99,8 +99,7 @@ static void read_segments(uint64_t *sent, uint64_t *retransmitted)
 
     *sent = *retransmitted = 0;
     while (file && fgets(line, sizeof(line), file)) {
-        if (sscanf(line,
-                   "Tcp: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %" SCNu64 " %" SCNu64, sent,
+        if (sscanf(line, "Tcp: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %" SCNu64 " %" SCNu64, sent,
                    retransmitted) == 2)
             break;
     }

@@ -47,8 +47,10 @@ int flush_run(const struct command_options *options)
              "  what it restored before that is counted again");
         return EXIT_SUCCESS;
     }
-    text_field("but", "process %d%s manages this network namespace, and may restore all of them: "
-               "%s", holder, holder ? "" : " (this user cannot see it)", error.text);
+    text_field("but",
+               "process %d%s manages this network namespace, and may restore all of them: "
+               "%s",
+               holder, holder ? "" : " (this user cannot see it)", error.text);
     if (holder)
         snprintf(end, sizeof(end), "kill -KILL %d", holder);
     text_field("do", "%s, as its program gives windows until it ends; then riptide flush", end);

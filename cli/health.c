@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Destinations for which the kernel is asked which rule comes before ours: it takes a millisecond. */
+/* Destinations for which the kernel is asked which rule comes before ours: it takes a millisecond.
+ */
 enum { MAX_ASKED = 64 };
 
 struct riptide_program_counts health_count_opened(const struct daemon *daemon)
@@ -92,7 +93,8 @@ void health_explain_full(const struct settings *settings,
              stats->largest_destinations, settings->estimator.max_destinations);
 }
 
-/* The table by which the kernel answers for the first routes that it does not take; 0: not known. */
+/* The table by which the kernel answers for the first routes that it does not take; 0: not known.
+ */
 static uint32_t find_table(struct riptide_agent *agent)
 {
     const struct riptide_window *window;

@@ -72,16 +72,15 @@ int hint_run(const struct command_options *options)
     if (options->n_operands != 1)
         command_fail(EXIT_USAGE, "one PREFIX is needed");
     if (options->removes == has_limits)
-        command_fail(EXIT_USAGE,
-                     "--max N, above 0, or --off is needed; or --remove without them");
+        command_fail(EXIT_USAGE, "--max N, above 0, or --off is needed; or --remove without them");
     if (options->removes)
         return client_print(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", dst),
                             print_removed);
-    return client_print(options,
-                        json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", dst,
-                                  "off", options->is_off, "for_ms",
-                                  has_time ? (json_int_t)(options->for_ns / NS_PER_MS)
-                                           : REQUEST_MAX_HINT_MS,
-                                  "cwnd_max", (json_int_t)options->cwnd_max),
-                        print_added);
+    return client_print(
+        options,
+        json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", dst, "off",
+                  options->is_off, "for_ms",
+                  has_time ? (json_int_t)(options->for_ns / NS_PER_MS) : REQUEST_MAX_HINT_MS,
+                  "cwnd_max", (json_int_t)options->cwnd_max),
+        print_added);
 }

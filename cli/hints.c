@@ -173,7 +173,8 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
     if (request->cwnd_max < 0 || request->cwnd_max > largest) {
         refuse(error, -EINVAL,
                "at most %" JSON_INTEGER_FORMAT " lowers nothing: windows have 1 to %" PRIu32
-               " segments, by cwnd-max", request->cwnd_max, largest);
+               " segments, by cwnd-max",
+               request->cwnd_max, largest);
         return NULL;
     }
     if (request->for_ms <= 0 || request->for_ms > REQUEST_MAX_HINT_MS) {
@@ -185,8 +186,8 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
         return NULL;
     files_save(daemon, false); /* what has changed must outlive a crash */
     snprintf(most, sizeof(most), "at most %" PRIu32, hint.cwnd_max);
-    log_line(LOG_INFO, "hint: %s for %.1f s: windows %s", dst,
-             (double)request->for_ms / 1e3, hint.off ? "off" : most);
+    log_line(LOG_INFO, "hint: %s for %.1f s: windows %s", dst, (double)request->for_ms / 1e3,
+             hint.off ? "off" : most);
     return json_pack("{s:s, s:b, s:o, s:I, s:I, s:b, s:o}", "dst", dst, "off", hint.off, "cwnd_max",
                      figure_or_null(hint.cwnd_max), "for_ms", request->for_ms, "destinations",
                      (json_int_t)n, "is_kept", is_kept(daemon), "reason",

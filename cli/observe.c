@@ -100,14 +100,14 @@ static json_t *to_json(const struct sums *sums)
         const struct sum *sum = &sums->rows[i];
 
         riptide_prefix_format(&sum->dst, dst);
-        json_array_append_new(
-            rows, json_pack("{s:s, s:I, s:f, s:I, s:o, s:I, s:I}", "dst", dst,
-                            "connections", (json_int_t)sum->connections, "cwnd_mean",
-                            (double)sum->cwnd_total / (double)sum->connections, "cwnd_max",
-                            (json_int_t)sum->cwnd_max, "min_rtt_us",
-                            figure_or_null(sum->min_rtt_us), "acked_bytes",
-                            (json_int_t)sum->acked_bytes, "retrans_segs",
-                            (json_int_t)sum->retrans_segs));
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:I, s:f, s:I, s:o, s:I, s:I}", "dst", dst,
+                                        "connections", (json_int_t)sum->connections, "cwnd_mean",
+                                        (double)sum->cwnd_total / (double)sum->connections,
+                                        "cwnd_max", (json_int_t)sum->cwnd_max, "min_rtt_us",
+                                        figure_or_null(sum->min_rtt_us), "acked_bytes",
+                                        (json_int_t)sum->acked_bytes, "retrans_segs",
+                                        (json_int_t)sum->retrans_segs));
     }
     return json_pack("{s:o}", "destinations", rows);
 }

@@ -107,8 +107,8 @@ json_t *minute_json(const struct minute *minute, const struct riptide_program_co
     held_out = (json_int_t)(now->held_out - then.held_out);
     without = (json_int_t)(now->kept - then.kept);
     return json_pack("{s:I, s:I, s:I, s:I, s:o}", "opened", with_window + held_out + without,
-                     "given", with_window, "held_out", held_out, "without", without,
-                     "cwnd_median", median_json(now, &then));
+                     "given", with_window, "held_out", held_out, "without", without, "cwnd_median",
+                     median_json(now, &then));
 }
 
 enum { HOUR_S = 3600 };
@@ -180,9 +180,8 @@ void history_load(struct history *history, const json_t *hours)
         if (json_unpack_ex(hour, NULL, flags, "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "hour",
                            names[0], names[1], names[2], names[3], names[4], names[5],
                            "effect") < 0 ||
-            (!json_is_null(effect) &&
-             json_unpack_ex(effect, NULL, flags, "{s:F, s:F, s:F, s:F}", "time", "low", "high",
-                            "retransmitted") < 0) ||
+            (!json_is_null(effect) && json_unpack_ex(effect, NULL, flags, "{s:F, s:F, s:F, s:F}",
+                                                     "time", "low", "high", "retransmitted") < 0) ||
             begin_of(hour) <= last_s || begin_of(hour) % HOUR_S != 0)
             continue;
         last_s = begin_of(hour);

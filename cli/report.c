@@ -50,13 +50,12 @@ void report_start(struct daemon *daemon)
     char scope[128];
 
     describe_scope(scope, &settings->observer.scope);
-    log_event(LOG_INFO, &(struct log_fields){ .event = "start" },
-              "started, version %s: windows by %s to %s, policy %s, %u %% held out",
-              riptide_version(),
-              stats->backend == RIPTIDE_BOTH ? "program and routes"
-                                             : riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend),
-              scope, settings->estimator.policy->name,
-              holds_out ? settings->applier.holdout_percent : 0);
+    log_event(
+        LOG_INFO, &(struct log_fields){ .event = "start" },
+        "started, version %s: windows by %s to %s, policy %s, %u %% held out", riptide_version(),
+        stats->backend == RIPTIDE_BOTH ? "program and routes"
+                                       : riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend),
+        scope, settings->estimator.policy->name, holds_out ? settings->applier.holdout_percent : 0);
     report_choice(settings, stats);
 }
 
@@ -106,8 +105,8 @@ static void report_off(const char *what, const char *reason, bool is_paused)
 
     /* A pause was requested: as a warning it would stay in `riptide status` long after its end. */
     if (reason)
-        log_event(is_paused ? LOG_INFO : LOG_WARNING, &fields,
-                  "%s: windows disabled: %s", what, reason);
+        log_event(is_paused ? LOG_INFO : LOG_WARNING, &fields, "%s: windows disabled: %s", what,
+                  reason);
     else
         log_event(LOG_INFO, &fields, "%s: windows enabled again", what);
 }
@@ -126,8 +125,10 @@ static void report_full(const struct settings *settings,
     if (stats->is_full && said != FULL)
         log_event(LOG_WARNING, &fields, "full: %s", reason);
     else if (n_refused > 0 && said == ROOM)
-        log_event(LOG_WARNING, &fields, "connections that do not count: %" PRIu64
-                  "; their /24 or /64 has its sixteenth; %s", n_refused, reason);
+        log_event(LOG_WARNING, &fields,
+                  "connections that do not count: %" PRIu64
+                  "; their /24 or /64 has its sixteenth; %s",
+                  n_refused, reason);
     said = n_refused > 0 ? REFUSED : ROOM;
     if (stats->is_full)
         said = FULL;
@@ -163,8 +164,7 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
         report_window(settings, event->window, event->outcome);
         break;
     case RIPTIDE_AGENT_FAILED:
-        log_event(LOG_ERR,
-                  &(struct log_fields){ .event = "failed", .reason = event->reason },
+        log_event(LOG_ERR, &(struct log_fields){ .event = "failed", .reason = event->reason },
                   "cannot read the open connections: %s", event->reason);
         break;
     case RIPTIDE_AGENT_PROGRAM:

@@ -73,8 +73,8 @@ char *request_refuse(const char *reason)
     /* The reason may quote the client's text, and end within a character. */
     json_t *text = json_string(reason);
 
-    return to_text(json_pack("{s:b, s:o}", "ok", false, "error",
-                             text ? text : json_string("no valid text")));
+    return to_text(
+        json_pack("{s:b, s:o}", "ok", false, "error", text ? text : json_string("no valid text")));
 }
 
 char *request_answer(struct daemon *daemon, const char *line, size_t n, bool may_change)

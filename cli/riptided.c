@@ -55,8 +55,7 @@ static int flush(const struct settings *settings)
         return EXIT_SUCCESS;
     }
     settings_explain_refusal(settings, &error);
-    log_line(LOG_ERR, "flush: %s",
-             r == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, r));
+    log_line(LOG_ERR, "flush: %s", r == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, r));
     return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 }
 

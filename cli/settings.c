@@ -157,8 +157,9 @@ static int settle(struct settings *settings, struct riptide_error *error)
         return refuse(error, -EINVAL,
                       "--flush removes rules and routes, --check and --dry-run nothing: not both");
     if (settings->once && applier->backend != RIPTIDE_ROUTES && !applier->dry_run)
-        return refuse(error, -EINVAL, "--once leaves routes; windows by the program end with "
-                                      "riptided: --apply routes");
+        return refuse(error, -EINVAL,
+                      "--once leaves routes; windows by the program end with "
+                      "riptided: --apply routes");
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How riptided is, in the words of status and doctor; where none answers, by what is in the kernel. */
+/* How riptided is, in the words of status and doctor; where none answers, by what is in the kernel.
+ */
 #include "commands.h"
 #include "kernel.h"
 #include "text.h"
@@ -66,8 +67,10 @@ static void read_kernel(struct state *state, const char *control, const char *re
     snprintf(unit, sizeof(unit), "riptided%s%s", is_path ? "" : "@", is_path ? "" : control);
     state->n_rules = kernel_read_rules(0, 0, before);
     if (state->n_rules > 0)
-        snprintf(left, sizeof(left), "; %u rules and the routes to which they lead are left, which "
-                 "nobody maintains", state->n_rules);
+        snprintf(left, sizeof(left),
+                 "; %u rules and the routes to which they lead are left, which "
+                 "nobody maintains",
+                 state->n_rules);
     if (state->error == -ETIMEDOUT) {
         snprintf(state->line, n_line, "HANGS. Process %d; its last round was %s ago", state->pid,
                  text_span(span, last_round_s(control)));
@@ -78,11 +81,14 @@ static void read_kernel(struct state *state, const char *control, const char *re
     } else if (kernel_find_holder(&holder)) {
         state->is_trouble = false;
         snprintf(state->line, n_line, "NOT RUNNING here, but another process gives windows");
-        snprintf(state->why, n_why, "%s; process %d%s manages this network namespace: an agent that "
-                 "embeds the library, or a riptided with another --control", reason, holder,
-                 holder ? "" : " (this user cannot see it)");
-        snprintf(state->remedy, n_remedy, "if it is riptided, its socket is gone: systemctl restart "
-                 "%s", unit);
+        snprintf(state->why, n_why,
+                 "%s; process %d%s manages this network namespace: an agent that "
+                 "embeds the library, or a riptided with another --control",
+                 reason, holder, holder ? "" : " (this user cannot see it)");
+        snprintf(state->remedy, n_remedy,
+                 "if it is riptided, its socket is gone: systemctl restart "
+                 "%s",
+                 unit);
     } else if (state->n_rules > 0) {
         snprintf(state->line, n_line, "NOT RUNNING, but its windows are still in the kernel");
         snprintf(state->why, n_why, "%s%s", reason, left);

@@ -43,8 +43,8 @@ static void put_warning(const json_t *status)
     char then[TEXT_TIME_BYTES];
 
     if (number(status, "warned") > time(NULL) - 3600 && (!*reason || !strstr(warning, reason)))
-        text_field("warning", "%s: %s",
-                   text_time(then, number(status, "warned"), "%H:%M:%S %z"), warning);
+        text_field("warning", "%s: %s", text_time(then, number(status, "warned"), "%H:%M:%S %z"),
+                   warning);
 }
 
 static void put_effect(const json_t *effect)
@@ -59,9 +59,10 @@ static void put_effect(const json_t *effect)
     if (json_is_object(time))
         text_field("effect",
                    "time %+.1f %% (%+.1f to %+.1f), retransmitted %+.1f points (%+.1f to %+.1f); "
-                   "%s", 100 * real(time, "change"), 100 * real(time, "low"),
-                   100 * real(time, "high"), 100 * real(retransmitted, "change"),
-                   100 * real(retransmitted, "low"), 100 * real(retransmitted, "high"), phase);
+                   "%s",
+                   100 * real(time, "change"), 100 * real(time, "low"), 100 * real(time, "high"),
+                   100 * real(retransmitted, "change"), 100 * real(retransmitted, "low"),
+                   100 * real(retransmitted, "high"), phase);
     else
         text_field("effect", "%s; %s", text_of(effect, "reason"), phase);
 }
@@ -74,14 +75,11 @@ static void put_figures(const json_t *status)
 
     /* Those by routes alone are known when they close. */
     if (number(minute, "opened") > 0)
-        text_field("last minute",
-                   "%lld %s: %lld with a window, %lld held out, %lld without one",
+        text_field("last minute", "%lld %s: %lld with a window, %lld held out, %lld without one",
                    number(minute, "opened"), is_by_routes(status) ? "closed" : "opened",
-                   number(minute, "given"), number(minute, "held_out"),
-                   number(minute, "without"));
+                   number(minute, "given"), number(minute, "held_out"), number(minute, "without"));
     put_effect(get(apply, "effect"));
-    text_field("destinations",
-               "%lld with a window, at most %lld; without a route: %lld",
+    text_field("destinations", "%lld with a window, at most %lld; without a route: %lld",
                number(status, "destinations"), number(status, "max_destinations"),
                number(status, "left_alone"));
     if (number(status, "hints") > 0)

@@ -97,10 +97,9 @@ static int parse_flag(void *target, const char *text)
 
 const char *log_level_name(int level)
 {
-    static const char *const names[] = { [LOG_ERR] = "error",
-                                         [LOG_WARNING] = "warning",
-                                         [LOG_INFO] = "info",
-                                         [LOG_DEBUG] = "debug" };
+    static const char *const names[] = {
+        [LOG_ERR] = "error", [LOG_WARNING] = "warning", [LOG_INFO] = "info", [LOG_DEBUG] = "debug"
+    };
 
     return names[level];
 }

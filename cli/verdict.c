@@ -72,8 +72,8 @@ static void put_rest(const json_t *answer)
     if (text_of(answer, "left_out")[0])
         text_field("left out", "%s", text_of(answer, "left_out"));
     if (real(answer, "holdout_percent") > 0)
-        text_field("held out", "%g %% of connections, %s%s",
-                   real(answer, "holdout_percent"), verdict_phase(answer),
+        text_field("held out", "%g %% of connections, %s%s", real(answer, "holdout_percent"),
+                   verdict_phase(answer),
                    json_is_true(get(answer, "is_settled")) ? "; a pause begins a new one" : "");
     if (json_is_object(halves))
         text_field("check",

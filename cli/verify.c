@@ -55,13 +55,17 @@ static void put_reason(const struct tcp_info *info, const json_t *answer)
     const char *cgroup = text_of(get(answer, "program"), "cgroup");
 
     if (info->tcpi_total_retrans > 1)
-        text_field("why", "SYNs were lost (%u retransmitted): the kernel starts with one segment "
-                   "then", info->tcpi_total_retrans);
+        text_field("why",
+                   "SYNs were lost (%u retransmitted): the kernel starts with one segment "
+                   "then",
+                   info->tcpi_total_retrans);
     else if (*reason)
         text_field("why", "%s", reason);
     else
-        text_field("why", "riptided gives %lld: a rule for this user, the congestion control or a "
-                   "program of others decides%s%s", number(answer, "starts_with"),
+        text_field("why",
+                   "riptided gives %lld: a rule for this user, the congestion control or a "
+                   "program of others decides%s%s",
+                   number(answer, "starts_with"),
                    *cgroup ? ", or this command is outside of the cgroup " : "", cgroup);
     if (*remedy)
         text_field("do", "%s", remedy);
@@ -86,8 +90,7 @@ static int verify(const struct command_options *options, const struct riptide_pr
             command_fail(EXIT_FAILURE, "%s port %u: %s", address, port,
                          r == -ETIMEDOUT ? "no answer within 5 s" : strerror(-r));
         json_decref(answer);
-        answer = client_get(options,
-                            json_pack("{s:s, s:s}", "request", "explain", "dst", address));
+        answer = client_get(options, json_pack("{s:s, s:s}", "request", "explain", "dst", address));
         has_reason = json_is_string(get(answer, "reason"));
         has_ours = !has_reason && number(answer, "starts_with") == info.tcpi_snd_cwnd;
     }
@@ -132,8 +135,8 @@ static int watch_accepted(const struct command_options *options)
 {
     const struct timespec pause = { .tv_nsec = INTERVAL_MS * 1000000L };
     const bool has_time = options->for_ns != RIPTIDE_NEVER_NS;
-    const uint64_t end_ns = clock_read_ns(CLOCK_BOOTTIME) +
-                            (has_time ? options->for_ns : DEFAULT_S * NS_PER_S);
+    const uint64_t end_ns =
+        clock_read_ns(CLOCK_BOOTTIME) + (has_time ? options->for_ns : DEFAULT_S * NS_PER_S);
     struct riptide_observer *observer = observe_open(options);
     struct watch watch = { .n = 0 };
 

@@ -121,10 +121,10 @@ struct netlink {
     uint64_t malformed;  /* messages that were no answers to our requests; skipped */
     bool is_interrupted; /* a change interrupted the present dump */
     size_t batch_bytes;
-    uint32_t batch_n;              /* requests */
-    struct nlmsghdr *last_request; /* of them */
-    int error;                     /* of the last answer */
-    char text[96];                 /* the kernel's for it */
+    uint32_t batch_n;                                               /* requests */
+    struct nlmsghdr *last_request;                                  /* of them */
+    int error;                                                      /* of the last answer */
+    char text[96];                                                  /* the kernel's for it */
     _Alignas(struct nlmsghdr) uint8_t buffer[NETLINK_BUFFER_BYTES]; /* received datagram */
     _Alignas(struct nlmsghdr) uint8_t batch[BATCH_MAX_REQUESTS * REQUEST_MAX_BYTES];
 };

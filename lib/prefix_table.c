@@ -44,10 +44,9 @@ static inline uint32_t hash(const struct prefix_table *table, const struct ripti
 
 void prefix_table_init(struct prefix_table *table, size_t entry_bytes, uint32_t max)
 {
-    *table = (struct prefix_table){ .entry_bytes = entry_bytes,
-                                    .max = max,
-                                    .seed = (uintptr_t)table,
-                                    .free = PREFIX_TABLE_NONE };
+    *table = (struct prefix_table){
+        .entry_bytes = entry_bytes, .max = max, .seed = (uintptr_t)table, .free = PREFIX_TABLE_NONE
+    };
 }
 
 void prefix_table_deinit(struct prefix_table *table)
@@ -73,8 +72,7 @@ static inline uint32_t bucket_of(const struct prefix_table *table, const struct 
     uint32_t mask = table->n_buckets - 1, b = h & mask;
 
     while (table->buckets[b] != PREFIX_TABLE_NONE &&
-           ((table->buckets[b] ^ h) > mask ||
-            !prefix_equal(key_at(table, slot_in(table, b)), key)))
+           ((table->buckets[b] ^ h) > mask || !prefix_equal(key_at(table, slot_in(table, b)), key)))
         b = (b + 1) & mask;
     return b;
 }

@@ -58,10 +58,10 @@ struct riptide_window {
 };
 
 enum riptide_agent_event_kind {
-    RIPTIDE_AGENT_TICK,   /* a round is complete: `tick`; its windows are in the kernel */
-    RIPTIDE_AGENT_WINDOW, /* a backend's `outcome` for the destination of `window` */
-    RIPTIDE_AGENT_FAILED, /* a dump was given up (`reason`); the next round tries again */
-    RIPTIDE_AGENT_RULES,  /* the rules of `family` were removed (`reason`) or are back (NULL) */
+    RIPTIDE_AGENT_TICK,    /* a round is complete: `tick`; its windows are in the kernel */
+    RIPTIDE_AGENT_WINDOW,  /* a backend's `outcome` for the destination of `window` */
+    RIPTIDE_AGENT_FAILED,  /* a dump was given up (`reason`); the next round tries again */
+    RIPTIDE_AGENT_RULES,   /* the rules of `family` were removed (`reason`) or are back (NULL) */
     RIPTIDE_AGENT_PROGRAM, /* the program gives no windows (`reason`) or does again (NULL) */
     RIPTIDE_AGENT_DESTROY_EVENTS, /* not available (`reason`), or available again (NULL) */
 };
@@ -99,7 +99,7 @@ struct riptide_change {
  */
 struct riptide_verdict {
     uint64_t connections, held_out; /* of classes with two of each; without a verdict, of all */
-    double holdout_percent; /* in force */
+    double holdout_percent;         /* in force */
     /*
      * Time: geometric mean, in smallest round trip times; its change is a share (-0.25: a quarter
      * less). Retransmitted: mean share of segments. Halves: time of one half of those held out

@@ -33,9 +33,9 @@ struct riptide_applier;
 
 /* Bits, but for AUTO. */
 enum riptide_backend {
-    RIPTIDE_AUTO,   /* both where net.ipv4.tcp_slow_start_after_idle is not 0, else the program;
-                       where one of the two cannot start, the other */
-    RIPTIDE_ROUTES, /* to all connections, as they open and as they restart after idle time */
+    RIPTIDE_AUTO,    /* both where net.ipv4.tcp_slow_start_after_idle is not 0, else the program;
+                        where one of the two cannot start, the other */
+    RIPTIDE_ROUTES,  /* to all connections, as they open and as they restart after idle time */
     RIPTIDE_PROGRAM, /* to those of its cgroup, as they open; paces, holds out, takes prefixes */
     RIPTIDE_BOTH = RIPTIDE_ROUTES | RIPTIDE_PROGRAM, /* the same windows by both */
 };
@@ -45,8 +45,8 @@ struct riptide_applier_config {
     enum riptide_backend backend; /* default RIPTIDE_AUTO */
     uint32_t max_windows;         /* of routes, 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
     uint32_t table;               /* our routing table; default 7230 */
-    bool dry_run; /* check for conflicts and read base routes, but write nothing */
-    bool pacing;  /* the program spreads first flights on paths of 5 ms and more; default true */
+    bool dry_run;                 /* check for conflicts and read base routes, but write nothing */
+    bool pacing; /* the program spreads first flights on paths of 5 ms and more; default true */
     /*
      * Percent of connections, to destinations with a window, that keep the kernel's own: 0
      * (default) to 50. The program draws them by the socket's cookie and the seed; give each host a
@@ -88,10 +88,10 @@ struct riptide_route {
 /* Connections to destinations with a window, counted by the program since it was started. */
 struct riptide_program_counts {
     uint64_t given;
-    uint64_t paced; /* of those */
-    uint64_t kept;  /* not given: their route had a larger window, two SYNs were lost (RFC 6298
-                       section 5.7), or the window must not leave at once and cannot be paced */
-    uint64_t held_out;                        /* not in the above */
+    uint64_t paced;    /* of those */
+    uint64_t kept;     /* not given: their route had a larger window, two SYNs were lost (RFC 6298
+                          section 5.7), or the window must not leave at once and cannot be paced */
+    uint64_t held_out; /* not in the above */
     uint64_t by_cwnd[RIPTIDE_WINDOW_BUCKETS]; /* given windows, by size */
     uint64_t segments;                        /* of all of these */
 };
@@ -104,12 +104,12 @@ struct riptide_applier_stats {
     const char *why;  /* why RIPTIDE_AUTO chose `backend`; NULL: before the start, or it did not */
     const char *rules_reason[2]; /* why TCP over IPv4 and over IPv6 does not use our routes, as
                                     "paused"; NULL: it does, or will once the applier is idle */
-    const char *program_reason; /* why the program gives no windows, as "paused"; NULL: it does */
-    const char *cgroup;         /* of the program; NULL: no program */
-    uint64_t routes;            /* in the kernel */
-    uint64_t routes_not_taken;  /* of those: TCP does not use them, as another rule is first */
-    uint64_t left_alone;        /* destinations without a route */
-    uint64_t in_force_permille; /* of the last minute: rules in place; without routes, program */
+    const char *program_reason;  /* why the program gives no windows, as "paused"; NULL: it does */
+    const char *cgroup;          /* of the program; NULL: no program */
+    uint64_t routes;             /* in the kernel */
+    uint64_t routes_not_taken;   /* of those: TCP does not use them, as another rule is first */
+    uint64_t left_alone;         /* destinations without a route */
+    uint64_t in_force_permille;  /* of the last minute: rules in place; without routes, program */
     /* Counted since riptide_applier_new. */
     uint64_t written;       /* route messages sent: add, replace, delete; */
     uint64_t failed;        /* of those, refused by the kernel */
@@ -161,7 +161,7 @@ struct riptide_wanted {
     struct riptide_prefix dst; /* no single address: only by the program, else without effect */
     bool may_lower; /* below the initcwnd of the base route, as after losses. Else it gets no route
                        at or below that (RIPTIDE_ROUTE_LEFT_ALONE), and no new one a step above */
-    uint32_t initcwnd;   /* 0 withdraws */
+    uint32_t initcwnd; /* 0 withdraws */
     /*
      * No window is larger, but without may_lower that of the base route; and the first receive
      * window of connections that this host opens, as peers may send as much, in segments of 1,460

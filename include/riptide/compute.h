@@ -38,7 +38,7 @@ struct riptide_policy_input {
     const struct riptide_estimator_config *config; /* as the estimator keeps it */
     const struct riptide_prefix *dst;              /* the destination */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
-    uint64_t now_ns;    /* combine: of this tick; add: of the last one */
+    uint64_t now_ns;                               /* combine: of this tick; add: of the last one */
     uint32_t cwnd;      /* window of its new connections, segments; in add that of this one, so 0 if
                            it was held out or windows were disabled; 0: none */
     uint32_t base_cwnd; /* window of its base route, segments; 0: unknown */
@@ -106,8 +106,8 @@ struct riptide_estimator_config {
     double history_weight; /* of "paper": alpha of Sec. III-B; 0 to below 1; default 0.5 */
     uint32_t cwnd_min;     /* paper: c_min; segments, 1 to cwnd_max; default 10 */
     uint32_t cwnd_max;     /* paper: c_max; up to RIPTIDE_CWND_LIMIT; default 100 */
-    uint8_t prefix_len4; /* a destination is that many first bits of a peer; default 32 */
-    uint8_t prefix_len6; /* default 128 */
+    uint8_t prefix_len4;   /* a destination is that many first bits of a peer; default 32 */
+    uint8_t prefix_len6;   /* default 128 */
     /*
      * Kept at most, 1 to RIPTIDE_MAX_DESTINATIONS; default 16384; of one /64 or /24 a sixteenth.
      * When full, the one that would miss its window least gives way to a new one: with few
@@ -148,7 +148,7 @@ struct riptide_estimator_stats {
     uint64_t samples;      /* added */
     uint64_t invalid;      /* samples (no address, window 0 or from 2^31), and policy results */
     uint64_t overflow;     /* samples, and an agent's windows, for which there was no place */
-    bool is_full; /* new destinations have found no free place, and none is free since */
+    bool is_full;          /* new destinations have found no free place, and none is free since */
     struct riptide_prefix largest; /* the /64, /24 or wider one that has most, at present */
     uint32_t largest_destinations; /* of `largest`; 0: there are none */
 };

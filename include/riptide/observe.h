@@ -64,8 +64,8 @@ struct riptide_scope {
     size_t n_learn;                     /* at most RIPTIDE_MAX_PREFIXES, also of `exclude` */
     const struct riptide_prefix *exclude;
     size_t n_exclude;
-    const struct riptide_port_range *local_ports; /* none: all */
-    size_t n_local_ports;                         /* at most 256, also of the remote ones */
+    const struct riptide_port_range *local_ports;  /* none: all */
+    size_t n_local_ports;                          /* at most 256, also of the remote ones */
     const struct riptide_port_range *remote_ports; /* none: all */
     size_t n_remote_ports;
 };

@@ -55,8 +55,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
                                ? 2 * estimator->max_destinations
                                : RIPTIDE_MAX_DESTINATIONS;
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
-        observer->destroy_events = needs_closed ? RIPTIDE_DESTROY_EVENTS_YES
-                                                : RIPTIDE_DESTROY_EVENTS_NO;
+        observer->destroy_events =
+            needs_closed ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_NO && applier->holdout_percent > 0)
         return error_set_field(error, "applier.holdout_percent",
                                "%u; outcomes of connections need the observer's destroy_events",

@@ -47,7 +47,7 @@ enum phase {
 };
 
 struct riptide_agent {
-    pid_t pid; /* the process that made it */
+    pid_t pid;            /* the process that made it */
     struct stages stages; /* as configured; what they point to is gone */
     struct interval interval;
     int epoll_fd, timer_fd;
@@ -56,17 +56,17 @@ struct riptide_agent {
     struct riptide_applier *applier;
     uint32_t backend; /* enum riptide_backend: in use; until the start, those to be tried */
     bool is_started;
-    bool is_paused; /* as asked for */
-    char *state; /* path of its file; NULL: none */
+    bool is_paused;                  /* as asked for */
+    char *state;                     /* path of its file; NULL: none */
     struct riptide_error state_said; /* what became of that at the start; empty: not loaded */
     char *kept_outcomes; /* of a loaded state, where none is held out: text for the next state */
     struct experiment experiment;
-    uint32_t flights_wait; /* rounds until first flights are judged */
+    uint32_t flights_wait;       /* rounds until first flights are judged */
     uint64_t closed_with_window; /* as struct riptide_agent_stats has it */
     enum phase phase;
     uint64_t next_ns, armed_ns; /* when the next round begins; for when the timer is set */
-    struct riptide_tick tick; /* of the present round */
-    struct riptide_tick next; /* of the next round: connections closed since the dump */
+    struct riptide_tick tick;   /* of the present round */
+    struct riptide_tick next;   /* of the next round: connections closed since the dump */
     /* Events that wait to be popped, beside those of the applier. */
     struct riptide_tick finished;
     bool is_tick_news;

@@ -171,9 +171,9 @@ static void enter_closed(struct riptide_agent *agent, const struct riptide_sampl
     struct opened opened = { ARM_WINDOW, HOLDOUT_FIRST };
     bool is_on = experiment->holdout_percent > 0;
     bool is_noted = is_on && applier_find_opened(agent->applier, sample->cookie, true, &opened);
-    bool is_given = !is_on && before->cwnd > 0 && agent->flights_wait == 0 &&
-                    (agent->backend & RIPTIDE_PROGRAM ||
-                     applier_has_route(agent->applier, &sample->dst));
+    bool is_given =
+        !is_on && before->cwnd > 0 && agent->flights_wait == 0 &&
+        (agent->backend & RIPTIDE_PROGRAM || applier_has_route(agent->applier, &sample->dst));
 
     if (is_noted ? opened.arm == ARM_WINDOW : is_given)
         agent->closed_with_window++;

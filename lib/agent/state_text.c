@@ -30,8 +30,7 @@ enum { LINE_BYTES = 256 };
 /* However damaged a file is. */
 #define MOST_LEFT_NS (UINT64_C(366) * 86400 * NS_PER_S)
 
-static void put_hints(FILE *out, const struct riptide_estimator *estimator,
-                      struct clocks clocks)
+static void put_hints(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
@@ -48,8 +47,7 @@ static void put_hints(FILE *out, const struct riptide_estimator *estimator,
     }
 }
 
-static void put_experiment(FILE *out, const struct experiment *experiment,
-                           struct clocks clocks)
+static void put_experiment(FILE *out, const struct experiment *experiment, struct clocks clocks)
 {
     const struct suspension *suspension = &experiment->suspension;
     uint64_t until_ns = suspension->until_ns, now_ns = clocks.now_ns;

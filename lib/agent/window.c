@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 /* Whether one backend has something of the window's destination: finds it. */
-static bool find_given(const struct riptide_agent *agent, enum riptide_backend backend,
-                       bool is_off, struct riptide_route *given)
+static bool find_given(const struct riptide_agent *agent, enum riptide_backend backend, bool is_off,
+                       struct riptide_route *given)
 {
     const struct riptide_estimate *estimate = agent->window.estimate;
     /* A dry run has no map, which would have the window. */

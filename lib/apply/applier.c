@@ -447,8 +447,9 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
     current.routes_not_taken = targets->n_not_taken;
     current.left_alone = targets->n_left_alone;
     if (applier->n_ticks > 0)
-        current.in_force_permille = (1000 * (uint64_t)__builtin_popcountll(seconds) +
-                                     applier->n_ticks / 2) / applier->n_ticks;
+        current.in_force_permille =
+            (1000 * (uint64_t)__builtin_popcountll(seconds) + applier->n_ticks / 2) /
+            applier->n_ticks;
     current.malformed += router->channel.malformed + router->dumps.malformed;
     if (has(applier, RIPTIDE_PROGRAM)) {
         current.is_idle &= program->n_written == program->n_queued || program->refusal;

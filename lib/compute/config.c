@@ -84,8 +84,8 @@ int estimator_config_check(struct riptide_estimator_config *checked,
         return REFUSE(prefix_len6, "", "0 to 128 bits");
     if (checked->max_destinations - 1 >= RIPTIDE_MAX_DESTINATIONS)
         return REFUSE(max_destinations, "", "1 to 16777216");
-    if (checked->rto_min_floor_us > 0 && (checked->rto_min_floor_us < 1000 ||
-                                          checked->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
+    if (checked->rto_min_floor_us > 0 &&
+        (checked->rto_min_floor_us < 1000 || checked->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
         return REFUSE(rto_min_floor_us, " us",
                       "1 ms to 60 s, or 0, which leaves rto_min unchanged");
     return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", checked->cwnd_min,

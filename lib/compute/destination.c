@@ -51,8 +51,7 @@ static bool is_evidence(struct riptide_estimator *estimator, const struct riptid
 
     estimator->input.dst = &sample->dst;
     estimator->input.cwnd = 0;
-    return estimator->config.policy->add(&estimator->input, memory, sample) ==
-           RIPTIDE_LEFT_OUT_NOT;
+    return estimator->config.policy->add(&estimator->input, memory, sample) == RIPTIDE_LEFT_OUT_NOT;
 }
 
 /*
@@ -74,9 +73,8 @@ static uint32_t find_idlest(struct riptide_estimator *estimator,
     for (int i = 0; i < LOOKS; i++) {
         uint32_t slot = estimator->hand++ % estimator->table.n_slots;
         const struct destination *destination = destination_at(estimator, slot);
-        double idleness =
-            (double)(age_ns_of(destination, estimator->input.now_ns) + NS_PER_S) /
-            (destination->last.n[RIPTIDE_LEFT_OUT_NOT] + 1);
+        double idleness = (double)(age_ns_of(destination, estimator->input.now_ns) + NS_PER_S) /
+                          (destination->last.n[RIPTIDE_LEFT_OUT_NOT] + 1);
 
         if (!(destination->flags & (IS_TOUCHED | IS_CHANGED)) && idleness > idlest &&
             (with_window || !has_window(destination)) &&
@@ -100,8 +98,8 @@ static int make_room(struct riptide_estimator *estimator, const struct riptide_p
         return RIPTIDE_E_FULL;
     idlest = destination_at(estimator, slot);
     if (idlest->popped.cwnd > 0 &&
-        array_append(&estimator->withdrawn, &estimator->n_withdrawn,
-                     &estimator->withdrawn_capacity, &idlest->dst, sizeof(idlest->dst)) != 0)
+        array_append(&estimator->withdrawn, &estimator->n_withdrawn, &estimator->withdrawn_capacity,
+                     &idlest->dst, sizeof(idlest->dst)) != 0)
         return -ENOMEM;
     estimator->stats.destinations -= has_window(idlest);
     destination_remove(estimator, slot);
@@ -192,13 +190,13 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     destination = destination_at(estimator, slot);
     destination->flags |= IS_TOUCHED;
     /* Losses of a held out flight are no evidence about another window; in a pause all are. */
-    is_held_out = estimator->gives_none || arm_of(sample->cookie, estimator->arms_seed,
-                                                  estimator->holdout) == ARM_HOLDOUT;
+    is_held_out = estimator->gives_none ||
+                  arm_of(sample->cookie, estimator->arms_seed, estimator->holdout) == ARM_HOLDOUT;
     estimator->input.cwnd = is_held_out ? 0 : before->cwnd;
     estimator->input.base_cwnd = destination->base_cwnd;
     estimator->input.dst = &destination->dst;
-    reason = estimator->config.policy->add(&estimator->input, memory_of(estimator, destination),
-                                           sample);
+    reason =
+        estimator->config.policy->add(&estimator->input, memory_of(estimator, destination), sample);
     if (reason > RIPTIDE_LEFT_OUT_REASONS) {
         estimator->stats.invalid++;
         reason = RIPTIDE_LEFT_OUT_UNMEASURED;

@@ -185,7 +185,7 @@ static void forget(struct riptide_estimator *estimator, uint32_t slot)
 }
 
 static const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
-                                                  const struct destination *destination)
+                                                   const struct destination *destination)
 {
     struct riptide_policy_input *input = &estimator->input;
 
@@ -232,7 +232,7 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot)
 }
 
 int destination_adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-          const struct riptide_estimate *loaded, int64_t updated_ns)
+                      const struct riptide_estimate *loaded, int64_t updated_ns)
 {
     const struct riptide_policy *policy = estimator->config.policy;
     struct destination *destination;

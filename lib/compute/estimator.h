@@ -89,9 +89,9 @@ struct share {
 
 struct riptide_estimator {
     struct riptide_estimator_config config;
-    const struct prefix_set *scope;         /* the observer's; NULL: everything */
-    bool is_by_host;                        /* every destination is one host */
-    size_t memory_at;                       /* offset of the policy's memory in a destination */
+    const struct prefix_set *scope; /* the observer's; NULL: everything */
+    bool is_by_host;                /* every destination is one host */
+    size_t memory_at;               /* offset of the policy's memory in a destination */
     struct prefix_table table;
     struct prefix_table shares; /* of all destinations in the table */
     struct riptide_estimator_stats stats;
@@ -179,7 +179,7 @@ void destination_remove(struct riptide_estimator *estimator, uint32_t slot);
  * RIPTIDE_E_LEFT_OUT: it has one that is as new or newer.
  */
 int destination_adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-          const struct riptide_estimate *loaded, int64_t updated_ns);
+                      const struct riptide_estimate *loaded, int64_t updated_ns);
 
 /* Bounds the window anew, and queues the destination to be popped if a backend must act. */
 void destination_refresh(struct riptide_estimator *estimator, uint32_t slot);

@@ -93,8 +93,8 @@ static enum riptide_left_out bdp_add(const struct riptide_policy_input *input, v
     if (reason != RIPTIDE_LEFT_OUT_NOT)
         return reason;
     /* A rate limited by the application is still a part of the path's capacity. */
-    bdp->capacity += (float)((double)sample->delivery_rate_Bps * sample->min_rtt_us / 1e6 /
-                             sample->mss_bytes);
+    bdp->capacity +=
+        (float)((double)sample->delivery_rate_Bps * sample->min_rtt_us / 1e6 / sample->mss_bytes);
     if (sample->rtt_us > bdp->rtt_us)
         bdp->rtt_us = sample->rtt_us;
     bdp->flows++;

@@ -47,8 +47,8 @@ static void put_line(FILE *out, const struct riptide_estimator *estimator,
     is_paced = estimate.pacing_percent > 0 && estimate.pacing_percent != RIPTIDE_AT_ONCE;
     riptide_prefix_format(&destination->dst, dst);
     fprintf(out,
-            "%s cwnd=%" PRIu32 " samples=%u age_ns=%" PRIu64
-            " paced=%d cut=%d min_rtt_us=%" PRIu32 "\n",
+            "%s cwnd=%" PRIu32 " samples=%u age_ns=%" PRIu64 " paced=%d cut=%d min_rtt_us=%" PRIu32
+            "\n",
             dst, (uint32_t)(cwnd + 0.5), destination->last.n[RIPTIDE_LEFT_OUT_NOT],
             age_ns_of(destination, now_ns), is_paced, estimate.may_lower, estimate.min_rtt_us);
 }
@@ -152,8 +152,7 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     int r = RIPTIDE_E_LEFT_OUT;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
-    is_damaged |=
-        riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 || is_local(&dst);
+    is_damaged |= riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 || is_local(&dst);
     if (!is_damaged && (age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX)) {
         counts->expired++;
         return 0;

@@ -129,9 +129,8 @@ static int read_local(struct dump *dump)
     int r;
 
     prefix_set_deinit(&dump->next_local); /* of one that failed */
-    r = netlink_dump(&dump->netlink,
-                     netlink_begin(netlink_room(&dump->netlink), RTM_GETROUTE, NLM_F_DUMP, &route,
-                                   sizeof(route)));
+    r = netlink_dump(&dump->netlink, netlink_begin(netlink_room(&dump->netlink), RTM_GETROUTE,
+                                                   NLM_F_DUMP, &route, sizeof(route)));
     while (r == 0)
         r = netlink_dump_step(&dump->netlink, take_route, dump);
     dump->stats->left_out += dump->netlink.malformed;

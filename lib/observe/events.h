@@ -17,7 +17,7 @@ struct events {
     struct riptide_observer_stats *stats; /* not owned */
     int epoll_fd;                         /* not owned: its epoll waits on this socket */
     struct mnl_socket *socket;
-    uint32_t in_a_row; /* successive intervals with an overrun, up to the last one */
+    uint32_t in_a_row;       /* successive intervals with an overrun, up to the last one */
     uint32_t wait_intervals; /* left without a subscription; 0: subscribed */
     bool is_listening;
     bool has_overrun;   /* in the present interval */

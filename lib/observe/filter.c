@@ -39,8 +39,7 @@ _Static_assert((2 * FILTER_MAX_PREFIXES + 1) * PREFIX_TEST_BYTES +
  * `yes`, and allows a `no` only to one of those or to the end: hence `yes` is always the length of
  * the operation, and `no` has all choices.
  */
-static int push(struct filter *filter, uint8_t opcode, const void *payload, size_t n,
-                int otherwise)
+static int push(struct filter *filter, uint8_t opcode, const void *payload, size_t n, int otherwise)
 {
     int op_bytes = (int)(sizeof(struct inet_diag_bc_op) + n);
     struct inet_diag_bc_op op = { .code = opcode, .yes = (uint8_t)op_bytes };

@@ -55,7 +55,7 @@ bool sample_is_local(uint8_t family, const void *address)
 static inline bool find_info(const struct nlattr **infop, const void *payload, size_t len)
 {
     struct netlink_walk walk = { (const void *)((const struct inet_diag_msg *)payload + 1),
-                                  len - sizeof(struct inet_diag_msg) };
+                                 len - sizeof(struct inet_diag_msg) };
     const struct nlattr *attr;
 
     while ((attr = netlink_next(&walk))) {
@@ -113,8 +113,8 @@ bool sample_parse(struct riptide_sample *sample, const void *payload, size_t len
     size_t n_bytes;
 
     if (len < sizeof(*msg) || prefix_family_bits(msg->idiag_family) == 0 ||
-        sample_is_local(msg->idiag_family, msg->id.idiag_dst) ||
-        !find_info(&attr, payload, len) || !attr)
+        sample_is_local(msg->idiag_family, msg->id.idiag_dst) || !find_info(&attr, payload, len) ||
+        !attr)
         return false;
     info = (const void *)(attr + 1);
     n_bytes = attr->nla_len - sizeof(*attr);

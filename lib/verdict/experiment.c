@@ -102,7 +102,7 @@ static bool is_worse(struct experiment *experiment)
     if (experiment->n_latest < LATEST)
         return false;
     r = verdict_compute(&verdict, &experiment->drift, ALL_CLASSES, VERDICT_ALPHA);
-    for (size_t class = 0; class < CLASSES; class++)
+    for (size_t class = 0; class < CLASSES; class ++)
         memset(experiment->drift.sums[HOLDOUT_FIRST][class][ARM_WINDOW], 0, SUMS * sizeof(double));
     experiment->n_latest = 0;
     return r == 0 &&
@@ -111,8 +111,7 @@ static bool is_worse(struct experiment *experiment)
 
 static bool is_concluded(const struct experiment *experiment, const struct riptide_change *time)
 {
-    return experiment->traffic_ns >= longest_first_ns ||
-           (time && time->high < 0) ||
+    return experiment->traffic_ns >= longest_first_ns || (time && time->high < 0) ||
            (time && time->high < tight && time->high - time->low < 2 * tight);
 }
 
@@ -216,8 +215,7 @@ static int percent_of(double share)
 
 static void describe_class(char text[128], size_t class, const struct riptide_change *time)
 {
-    snprintf(text, 128,
-             "from %" PRIu32 " KB, from %" PRIu32 " ms: time %+d %% (%+d to %+d)",
+    snprintf(text, 128, "from %" PRIu32 " KB, from %" PRIu32 " ms: time %+d %% (%+d to %+d)",
              class_bytes[class / RTTS] / 1024, class_rtt_us[class % RTTS] / 1000,
              percent_of(time->change), percent_of(time->low), percent_of(time->high));
 }
@@ -227,7 +225,7 @@ static void describe_classes(const struct experiment *experiment, struct riptide
     struct verdict verdict, best, worst;
     size_t n = 0;
 
-    for (size_t class = 0; class < CLASSES; class++) {
+    for (size_t class = 0; class < CLASSES; class ++) {
         if (verdict_compute(&verdict, &experiment->all, class, VERDICT_ALPHA) != 0)
             continue;
         if (n == 0 || verdict.time.change < best.time.change) {

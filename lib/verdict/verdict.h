@@ -26,7 +26,7 @@ extern const uint32_t class_rtt_us[RTTS];
 /* What is added up of the connections of a class and arm. */
 enum sum {
     SUM_CONNECTIONS,
-    SUM_TIME,           /* binary logarithm of busy time in own smallest round trips, 0 to 20 */
+    SUM_TIME, /* binary logarithm of busy time in own smallest round trips, 0 to 20 */
     SUM_TIME_SQUARES,
     SUM_RETRANSMITTED, /* segments by all segments with data, 0 to 1 each */
     SUM_RETRANSMITTED_SQUARES,

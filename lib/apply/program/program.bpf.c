@@ -180,8 +180,7 @@ INLINE int is_awaited(struct bpf_sock_ops *ctx)
  */
 INLINE int is_given(const struct bpf_sock_ops *ctx, const struct window *window)
 {
-    __u32 base_cwnd =
-        ctx->snd_cwnd <= window->route_cwnd_max ? window->base_cwnd : ctx->snd_cwnd;
+    __u32 base_cwnd = ctx->snd_cwnd <= window->route_cwnd_max ? window->base_cwnd : ctx->snd_cwnd;
 
     return ctx->total_retrans <= 1 && (base_cwnd <= window->initcwnd || window->may_lower) &&
            (!window->pacing_percent || round_trip_us(ctx, window));

@@ -36,8 +36,7 @@ static int mount_privately(void)
 {
     CLEANUP(closep) int context_fd = (int)syscall(SYS_fsopen, "cgroup2", FSOPEN_CLOEXEC);
 
-    if (context_fd < 0 ||
-        syscall(SYS_fsconfig, context_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+    if (context_fd < 0 || syscall(SYS_fsconfig, context_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
         return -1;
     return (int)syscall(SYS_fsmount, context_fd, FSMOUNT_CLOEXEC, 0);
 }
@@ -157,10 +156,9 @@ static int load_code(const struct bpf_insn *code, size_t n, char log[LOG_BYTES])
 
 static int get_info(int fd, void *info, size_t size)
 {
-    return BPF(BPF_OBJ_GET_INFO_BY_FD, info,
-               .info = { .bpf_fd = (uint32_t)fd,
-                         .info_len = (uint32_t)size,
-                         .info = (uintptr_t)info });
+    return BPF(
+        BPF_OBJ_GET_INFO_BY_FD, info,
+        .info = { .bpf_fd = (uint32_t)fd, .info_len = (uint32_t)size, .info = (uintptr_t)info });
 }
 
 /* Whether it is attached, as our link, to the cgroup that has the path now. */
@@ -187,17 +185,16 @@ static int create_maps(struct program *program)
     int *fds = program->fds;
 
     /* Its memory is that of windows in use, which the caller bounds. */
-    fds[FD_WINDOWS] =
-        BPF(BPF_MAP_CREATE, map_name, .map_type = BPF_MAP_TYPE_LPM_TRIE,
-            .map_name = "riptide_windows", .key_size = sizeof(struct window_key),
-            .value_size = sizeof(struct window), .max_entries = UINT32_MAX,
-            .map_flags = BPF_F_NO_PREALLOC);
+    fds[FD_WINDOWS] = BPF(BPF_MAP_CREATE, map_name, .map_type = BPF_MAP_TYPE_LPM_TRIE,
+                          .map_name = "riptide_windows", .key_size = sizeof(struct window_key),
+                          .value_size = sizeof(struct window), .max_entries = UINT32_MAX,
+                          .map_flags = BPF_F_NO_PREALLOC);
     if (fds[FD_WINDOWS] < 0)
         return fds[FD_WINDOWS];
-    fds[FD_COMMON] = BPF(BPF_MAP_CREATE, map_name, .map_type = BPF_MAP_TYPE_ARRAY,
-                         .map_name = "riptide_common", .key_size = sizeof(uint32_t),
-                         .value_size = sizeof(*common), .max_entries = 1,
-                         .map_flags = BPF_F_MMAPABLE);
+    fds[FD_COMMON] =
+        BPF(BPF_MAP_CREATE, map_name, .map_type = BPF_MAP_TYPE_ARRAY, .map_name = "riptide_common",
+            .key_size = sizeof(uint32_t), .value_size = sizeof(*common), .max_entries = 1,
+            .map_flags = BPF_F_MMAPABLE);
     if (fds[FD_COMMON] < 0)
         return fds[FD_COMMON];
     common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE, MAP_SHARED, fds[FD_COMMON], 0);
@@ -318,9 +315,8 @@ int program_new(struct program **programp, const struct riptide_applier_config *
 
     if (!program)
         return -ENOMEM;
-    *program = (struct program){ .config = config,
-                                 .can_pace = config->pacing,
-                                 .fds = { -1, -1, -1, -1 } };
+    *program =
+        (struct program){ .config = config, .can_pace = config->pacing, .fds = { -1, -1, -1, -1 } };
     r = cgroup_find(&program->cgroup, config->cgroup, error);
     if (r == 0)
         r = read_netns_cookie(&program->netns_cookie, error);

@@ -104,8 +104,7 @@ static void touch_link(struct router *router, uint32_t ifindex, const struct rip
         struct target *target = router->targets.list[k];
         const struct route *base = target->base ? &target->base->route : NULL;
 
-        if (base && (base->ifindex == ifindex ||
-                     (source && prefix_equal(&base->prefsrc, source))))
+        if (base && (base->ifindex == ifindex || (source && prefix_equal(&base->prefsrc, source))))
             touch_target(router, target, TOUCH_ROUTE);
     }
 }

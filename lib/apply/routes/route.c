@@ -62,8 +62,8 @@ static bool parse_attribute(struct route *route, const struct nlattr *attribute)
         return parse_address(&route->prefsrc, route->dst.family, attribute);
     case RTA_PREF:
         /* The kernel shows the medium preference, 0, of every IPv6 route. */
-        route->has_others |= mnl_attr_get_payload_len(attribute) < 1 ||
-                             mnl_attr_get_u8(attribute) != 0;
+        route->has_others |=
+            mnl_attr_get_payload_len(attribute) < 1 || mnl_attr_get_u8(attribute) != 0;
         return true;
     case RTA_METRICS:
         return parse_metrics(route, attribute);
@@ -212,8 +212,7 @@ static struct nlmsghdr *begin_route(void *room, uint16_t type, uint16_t flags, s
     return request;
 }
 
-struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
-                                     bool is_tcp)
+struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address, bool is_tcp)
 {
     /* IPv6 always reports the table, and refuses this flag. */
     const uint32_t lookup_table = address->family == AF_INET ? RTM_F_LOOKUP_TABLE : 0;

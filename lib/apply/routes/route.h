@@ -69,8 +69,7 @@ struct own_metrics {
  * Requests, written to the start of a buffer of REQUEST_MAX_BYTES; the sender sets sequence
  * numbers. A query for the route to `address`: of TCP, or as it is without us (routing.h).
  */
-struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address,
-                                     bool is_tcp);
+struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *address, bool is_tcp);
 
 /* Adds a copy of the base route to `dst`, or overwrites the one of its table, dst and priority. */
 struct nlmsghdr *message_route_put(void *room, const struct route *own, const struct route *base,

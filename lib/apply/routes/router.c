@@ -173,8 +173,7 @@ static int check_table(const struct router *router, int i, struct riptide_error 
 
     if (rule)
         error_set_field(error, "applier.table",
-                        "in use by the rule of priority %u: change one of the two",
-                        rule->priority);
+                        "in use by the rule of priority %u: change one of the two", rule->priority);
     else if (router->routing.has_foreign[i])
         error_set_field(error, "applier.table",
                         "table %u has routes of another protocol than %d: delete them, or choose "

@@ -69,12 +69,12 @@ struct router {
     struct netlink channel; /* for requests */
     struct netlink dumps;   /* of a scan: a socket of its own, as requests must not wait for it */
     struct mnl_socket *notifications; /* whose fd is readable for router_dispatch */
-    const char *why_paused; /* the text given to router_set_paused; NULL: it is not */
-    uint32_t scan_at;       /* the present dump of a scan, */
-    bool is_asked;          /* whose request was sent */
-    uint32_t n_scanned;     /* messages of scans so far */
-    bool is_interrupted;    /* a change interrupted a dump */
-    uint32_t n_setbacks;    /* successive dispatches that began anew after a temporary error */
+    const char *why_paused;           /* the text given to router_set_paused; NULL: it is not */
+    uint32_t scan_at;                 /* the present dump of a scan, */
+    bool is_asked;                    /* whose request was sent */
+    uint32_t n_scanned;               /* messages of scans so far */
+    bool is_interrupted;              /* a change interrupted a dump */
+    uint32_t n_setbacks; /* successive dispatches that began anew after a temporary error */
 };
 
 /* In the namespace of the calling thread. The configuration has been checked. */

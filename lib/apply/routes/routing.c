@@ -240,8 +240,8 @@ static void note_ipv6(struct routing *routing, const struct route *route, bool h
         routing->may_fail_over |= route->ifindex != routing->gateway_ifindex ||
                                   !prefix_equal(&route->gateway, &routing->gateway);
     }
-    routing->may_fail_over |= routing->gateway.family &&
-                              routing->shortest_direct < routing->longest_behind + has_sibling;
+    routing->may_fail_over |=
+        routing->gateway.family && routing->shortest_direct < routing->longest_behind + has_sibling;
 }
 
 /* `has_sibling`: another route may have its prefix; `has_rival`: one has its metric as well. */

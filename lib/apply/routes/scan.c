@@ -136,9 +136,8 @@ int scan_step(struct router *router)
     }
     step = &steps[router->scan_at];
     if (!router->is_asked)
-        r = netlink_dump(&router->dumps,
-                         message_dump(netlink_room(&router->dumps), step->type, step->family,
-                                      step->table));
+        r = netlink_dump(&router->dumps, message_dump(netlink_room(&router->dumps), step->type,
+                                                      step->family, step->table));
     router->is_asked = r == 0;
     if (r == 0)
         r = netlink_dump_step(&router->dumps, on_message, router);

@@ -104,9 +104,8 @@ struct target *targets_find(const struct targets *targets, const struct riptide_
 {
     uint32_t i = search(targets, dst, false);
 
-    return i < targets->n && prefix_equal(&targets->list[i]->wanted.dst, dst)
-               ? targets->list[i]
-               : NULL;
+    return i < targets->n && prefix_equal(&targets->list[i]->wanted.dst, dst) ? targets->list[i]
+                                                                              : NULL;
 }
 
 static void forget(struct targets *targets, uint32_t i)
