@@ -65,7 +65,7 @@ def draw(evaluation, rows):
     with evaluation.picture("duel", width=9, height=6) as (_, axes):
         for arm, (x, y) in points.items():
             is_ours = arm == judge.OURS
-            has_neighbour = any(0 < other_x - x < 2 and abs(other_y - y) < 0.03 for other_x, other_y in points.values())
+            has_neighbour = any(0 < other_x - x < 5 and abs(other_y - y) < 0.03 for other_x, other_y in points.values())
             axes.scatter(x, y, zorder=3, color="C3" if is_ours else "0.45", marker="*" if is_ours else "o",
                          s=400 if is_ours else 120)
             axes.annotate(f"{arm}, the default" if is_ours else arm, (x, y), textcoords="offset points",
