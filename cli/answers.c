@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers about the whole daemon, from the agent's public structs; docs/control.md has their
- * members. */
+/* Answers about the whole daemon, from the agent's structs. docs/control.md has their members. */
 #include "daemon.h"
 
 #include "clock.h"

@@ -141,8 +141,8 @@ struct riptide_program_counts health_count_opened(const struct daemon *daemon);
 /* Time until windows are tried again; 0: they are given. */
 double health_suspended_s(const struct daemon *daemon);
 
-/* In records.c: keeps a change, in place of an old one; and lists those of a destination. */
-void changes_note(struct changes *changes, const struct riptide_route *route);
+/* In records.c: keeps a change at that time; and lists those of a destination. */
+void changes_note(struct changes *changes, const struct riptide_route *route, time_t now);
 json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst);
 
 /* Notes counters; and what they have grown by in the last 50 to 60 seconds. */

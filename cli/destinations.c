@@ -2,15 +2,14 @@
 /* The answer about destinations: a list of all, in pages. Of one: explain.c. */
 #include "daemon.h"
 
+#include "cidr.h"
 #include "members.h"
-#include "prefixes.h"
 #include "text.h"
 
 #include <errno.h>
 #include <sys/socket.h>
 
-/* Destinations in one answer, and those that it looks at, of which few may be within a prefix: 1
- * ms. */
+/* Destinations in one answer, and those that it looks at, which takes a millisecond. */
 enum { PAGE = 256, MAX_LOOKS = 4096 };
 
 struct riptide_prefix destinations_group(const struct settings *settings,
@@ -19,8 +18,8 @@ struct riptide_prefix destinations_group(const struct settings *settings,
     const struct riptide_estimator_config *config = &settings->estimator;
     struct riptide_prefix host = *peer;
 
-    host.len = prefix_host_len(host.family);
-    return prefix_cut(&host, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
+    host.len = cidr_host_len(host.family);
+    return cidr_cut(&host, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
 }
 
 bool destinations_describe(const struct riptide_window *window, char text[256])
@@ -92,7 +91,7 @@ json_t *answer_show(struct daemon *daemon, const struct request *request,
         if (riptide_agent_next(daemon->agent, &cursor, &window) != 0)
             next = json_null();
         else if ((window->route || window->program) &&
-                 (!request->dst.family || prefix_holds(&request->dst, &window->dst)))
+                 (!request->dst.family || cidr_contains(&request->dst, &window->dst)))
             json_array_append_new(rows, row_json(window));
     }
     return json_pack("{s:o, s:o, s:[s, s, s, s, s, s], s:o}", "routes", rows, "next",

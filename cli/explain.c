@@ -2,10 +2,10 @@
 /* The answer about one destination: how its connections start, why so, and what to do. */
 #include "daemon.h"
 
+#include "cidr.h"
 #include "clock.h"
 #include "kernel.h"
 #include "members.h"
-#include "prefixes.h"
 
 #include <ctype.h>
 #include <net/if.h>
@@ -110,8 +110,7 @@ static json_t *kernel_json(const struct kernel_route *route)
                      figure_or_null(route->initcwnd));
 }
 
-/* Why connections do not start with a window of ours. Returns what to do; NULL: nothing is known.
- */
+/* Why connections do not start with a window of ours. Returns what to do; NULL: nothing. */
 static const char *explain(const struct daemon *daemon, const struct kernel_route *route,
                            const struct riptide_window *window, char reason[256])
 {

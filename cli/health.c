@@ -10,8 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Destinations for which the kernel is asked which rule comes before ours: it takes a millisecond.
- */
+/* Destinations of which the kernel is asked which rule comes before ours: in a millisecond. */
 enum { MAX_ASKED = 64 };
 
 struct riptide_program_counts health_count_opened(const struct daemon *daemon)
@@ -76,7 +75,7 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
     if (event->kind == RIPTIDE_AGENT_TICK)
         note_tick(daemon, event->tick);
     if (event->kind == RIPTIDE_AGENT_WINDOW)
-        changes_note(&daemon->changes, event->outcome);
+        changes_note(&daemon->changes, event->outcome, time(NULL));
     if (event->kind == RIPTIDE_AGENT_FAILED) {
         snprintf(health->failure, sizeof(health->failure), "%s", event->reason);
         health->is_failure_new = true;
@@ -93,8 +92,7 @@ void health_explain_full(const struct settings *settings,
              stats->largest_destinations, settings->estimator.max_destinations);
 }
 
-/* The table by which the kernel answers for the first routes that it does not take; 0: not known.
- */
+/* The table from which the kernel answers where it does not take our route; 0: not known. */
 static uint32_t find_table(struct riptide_agent *agent)
 {
     const struct riptide_window *window;

@@ -5,10 +5,10 @@
  */
 #include "daemon.h"
 
+#include "cidr.h"
 #include "clock.h"
 #include "log.h"
 #include "members.h"
-#include "prefixes.h"
 #include "text.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static struct riptide_hint *find(struct hints *hints, const struct riptide_prefi
                                  bool has_end)
 {
     for (size_t i = 0; i < hints->n; i++) {
-        if (prefix_equals(&hints->list[i].dst, dst) && (hints->list[i].until_ns > 0) == has_end)
+        if (cidr_equal(&hints->list[i].dst, dst) && (hints->list[i].until_ns > 0) == has_end)
             return &hints->list[i];
     }
     return NULL;
@@ -134,7 +134,7 @@ static uint32_t count_destinations(struct riptide_agent *agent, const struct rip
     uint32_t cursor = 0, n = 0;
 
     while (riptide_agent_next(agent, &cursor, &window) == 0)
-        n += prefix_holds(within, &window->dst);
+        n += cidr_contains(within, &window->dst);
     return n;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
-#include "prefixes.h"
+#include "cidr.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -96,7 +96,7 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
     suppress = number_of(of[FRA_SUPPRESS_PREFIXLEN], UINT32_MAX);
     if (header->action == FR_ACT_TO_TBL && number_of(of[FRA_PROTOCOL], 0) == OUR_PROTOCOL &&
         number_of(of[FRA_IP_PROTO], 0) == IPPROTO_TCP &&
-        suppress == prefix_host_len(header->family) - 1u) {
+        suppress == cidr_host_len(header->family) - 1u) {
         rules->n_ours++;
         *is_past = true;
     }
@@ -155,13 +155,13 @@ static int on_route(const struct nlmsghdr *message, void *userdata)
                                     .ifindex = number_of(of[RTA_OIF], 0) };
     if (of[RTA_DST])
         memcpy(route->match.addr, mnl_attr_get_payload(of[RTA_DST]),
-               prefix_host_len(header->rtm_family) / 8u);
+               cidr_host_len(header->rtm_family) / 8u);
     return MNL_CB_STOP;
 }
 
 void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *route)
 {
-    const uint8_t bits = prefix_host_len(peer->family);
+    const uint8_t bits = cidr_host_len(peer->family);
     char buffer[256];
     struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
     struct rtmsg *header = mnl_nlmsg_put_extra_header(request, sizeof(*header));

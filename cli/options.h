@@ -46,8 +46,7 @@ extern const struct value_kind value_ports;    /* struct port_list */
 /* Of syslog(3): "warning" for LOG_WARNING; NULL: log-level does not have that one. */
 const char *log_level_name(int level);
 
-/* One option, and if it has a field, a key of the configuration. A table ends with a nameless row.
- */
+/* One option; with a field, a key of the configuration, too. A table ends with a nameless row. */
 struct option_row {
     const char *name;
     const struct value_kind *kind;

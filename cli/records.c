@@ -5,21 +5,21 @@
  */
 #include "daemon.h"
 
+#include "cidr.h"
 #include "members.h"
-#include "prefixes.h"
 
 #include <string.h>
 
 static struct destination_changes *find(struct changes *changes, const struct riptide_prefix *dst)
 {
     for (size_t i = 0; i < CHANGES; i++) {
-        if (prefix_equals(&changes->list[i].latest[0].route.dst, dst))
+        if (cidr_equal(&changes->list[i].latest[0].route.dst, dst))
             return &changes->list[i];
     }
     return NULL;
 }
 
-void changes_note(struct changes *changes, const struct riptide_route *route)
+void changes_note(struct changes *changes, const struct riptide_route *route, time_t now)
 {
     struct destination_changes *own = find(changes, &route->dst);
     const struct change *last = NULL;
@@ -37,7 +37,7 @@ void changes_note(struct changes *changes, const struct riptide_route *route)
         strcmp(last->route.reason, route->reason) == 0)
         return;
     memmove(own->latest + 1, own->latest, sizeof(own->latest) - sizeof(own->latest[0]));
-    own->latest[0] = (struct change){ .time = time(NULL), .route = *route };
+    own->latest[0] = (struct change){ .time = now, .route = *route };
 }
 
 json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst)

@@ -42,8 +42,7 @@ void settings_init(struct settings *settings);
 
 void settings_deinit(struct settings *settings);
 
-/* Puts the key in place of the library's field: "estimator.cwnd_min: ..." becomes "cwnd-min: ...".
- */
+/* Puts the key in place of the library's field: "cwnd-min" for "estimator.cwnd_min". */
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
 
 /* Reads options over the present values. Errors: -EINVAL, with a line. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How riptided is, in the words of status and doctor; where none answers, by what is in the kernel.
- */
+/* How riptided is, in the words of status and doctor. Where none answers, the kernel is asked. */
 #include "commands.h"
 #include "kernel.h"
 #include "text.h"

@@ -18,8 +18,7 @@ void text_field(const char *name, const char *format, ...) __attribute__((format
 /* From now on fields that do not fit into so many lines are left out. */
 void text_limit_fields(unsigned int n_lines);
 
-/* The rest of a line from column `indent` on, likewise. Returns its lines; `out` NULL: only that.
- */
+/* The rest of a line from column `indent` on. Returns its lines; `out` NULL: prints nothing. */
 unsigned int text_wrap(FILE *out, unsigned int indent, const char *text);
 
 /* The size of text_span's text. */
@@ -31,8 +30,7 @@ const char *text_span(char text[TEXT_SPAN_BYTES], double s);
 /* The size of text_time's text. */
 #define TEXT_TIME_BYTES 32
 
-/* Seconds since 1970 in local time, by a format of strftime(3), which names its offset (%z) once.
- */
+/* Seconds since 1970 in local time, by a format of strftime(3), which names the offset (%z). */
 const char *text_time(char text[TEXT_TIME_BYTES], long long seconds, const char *format);
 
 /* Writes an error's line, and cuts one that is longer than its text. Returns the code. */

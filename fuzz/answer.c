@@ -5,7 +5,7 @@
  */
 #include "netlink.h"
 
-#include "apply/routes/routing.h"
+#include "apply/routes/rule.h"
 #include "observe/sample.h"
 #include "prefix.h"
 #include "target.h"

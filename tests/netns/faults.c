@@ -11,7 +11,7 @@
  */
 #include "shim.h"
 
-#include "apply/routes/routing.h"
+#include "apply/routes/rule.h"
 #include "internal.h"
 #include "netlink.h"
 

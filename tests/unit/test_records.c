@@ -15,7 +15,7 @@ static void note(uint8_t dst, uint32_t initcwnd)
         .initcwnd = initcwnd,
     };
 
-    changes_note(&all, &route);
+    changes_note(&all, &route, 1);
 }
 
 /* Newest first; 0 ends the list. */

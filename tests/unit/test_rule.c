@@ -3,7 +3,7 @@
  * lib/apply/rule: rule messages in the order of the kernel's fib_nl_fill_rule, and such that no
  * kernel sends; the place that a host's rules leave for ours.
  */
-#include "apply/routes/routing.h"
+#include "apply/routes/rule.h"
 #include "bytes.h"
 #include "internal.h"
 

@@ -95,8 +95,8 @@ int windows_find(const struct program *program, const struct riptide_prefix *dst
                  struct riptide_route *route);
 
 /*
- * Each second or so: what was refused is tried again behind all others, unless a newer window of
- * its destination waits; the oldest of too many outcomes are dropped.
+ * Call it each second or so. A window that the kernel refused is tried again behind all others,
+ * unless its destination has a newer one. Of too many outcomes the oldest are dropped.
  */
 void windows_tick(struct program *program);
 

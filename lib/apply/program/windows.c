@@ -102,8 +102,7 @@ void windows_tick(struct program *program)
     struct queued refused;
     uint32_t n;
 
-    /* One that is refused goes to the end, unless a newer one has replaced it, so none waits for
-     * it. */
+    /* No window waits for one that is refused: it goes to the end, or gives way to a newer one. */
     if (program->refusal) {
         refused = program->queue[program->n_written];
         for (uint32_t i = program->n_written + 1; i < program->n_queued; i++)

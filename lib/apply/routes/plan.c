@@ -6,6 +6,7 @@
  */
 #include "router.h"
 
+#include "internal.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -29,6 +30,61 @@ void plan_deinit(struct router *router)
     routing_deinit(&router->routing);
     rules_deinit(&router->seen[0]);
     rules_deinit(&router->seen[1]);
+}
+
+/* Whether another program uses our table. */
+static int check_table(const struct router *router, int i, struct riptide_error *error)
+{
+    const struct rule *rule = rules_find(&router->seen[i], router->config.table, false);
+
+    if (rule)
+        error_set_field(error, "applier.table",
+                        "in use by the rule of priority %u: change one of the two", rule->priority);
+    else if (router->routing.has_foreign[i])
+        error_set_field(error, "applier.table",
+                        "table %u has routes of another protocol than %d: delete them, or choose "
+                        "another table",
+                        router->config.table, OUR_PROTOCOL);
+    return rule || router->routing.has_foreign[i] ? -EEXIST : 0;
+}
+
+/*
+ * Whether the namespace's first rule would change the routing of all its packets (routing.h).
+ * local, main and default are there from the beginning: with another rule the tables are split.
+ * Where they were split and have no rule any more, one of the two is without effect already.
+ */
+static int check_anyip(const struct router *router, struct riptide_error *error)
+{
+    char inside[RIPTIDE_PREFIX_TEXT_BYTES];
+    const struct rules *rules = &router->seen[0];
+
+    if (!router->routing.inside.family || rules->n > 3 || rules->n == 0 ||
+        rules->list[0].table != RT_TABLE_LOCAL)
+        return 0;
+    riptide_prefix_format(&router->routing.inside, inside);
+    error_set(error,
+              "our rules would be the first of this namespace, after which the kernel no longer "
+              "uses %s of main, which is inside a prefix of type local: delete one of the two",
+              inside);
+    return -EADDRINUSE;
+}
+
+int plan_check_place(const struct router *router, struct riptide_error *error)
+{
+    int r = check_anyip(router, error);
+
+    for (int i = 0; i < 2 && r == 0; i++) {
+        uint32_t priority;
+        const char *reason = rules_place(&router->seen[i], &priority);
+
+        r = check_table(router, i, error);
+        /* A family that the kernel lacks has no rules. */
+        if (r == 0 && reason && router->seen[i].n > 0) {
+            error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
+            r = -EOPNOTSUPP;
+        }
+    }
+    return r;
 }
 
 int plan_want(struct router *router, const struct riptide_wanted *wanted)
@@ -76,7 +132,8 @@ static void touch_target(struct router *router, struct target *target, enum touc
  * So much may have happened to any destination inside `prefix`: they are asked again, and if one of
  * them has a route of ours, the rule of its family is removed first: one request, before many.
  */
-static void plan_touch(struct router *router, const struct riptide_prefix *prefix, enum touch touch)
+static void touch_inside(struct router *router, const struct riptide_prefix *prefix,
+                         enum touch touch)
 {
     int i = family_index(prefix->family);
     uint32_t first, n;
@@ -91,10 +148,10 @@ static void plan_touch(struct router *router, const struct riptide_prefix *prefi
         router->all_touched[i] = touch;
 }
 
-static void plan_touch_all(struct router *router, enum touch touch)
+static void touch_all(struct router *router, enum touch touch)
 {
     for (int i = 0; i < 2; i++)
-        plan_touch(router, &(const struct riptide_prefix){ .family = families[i] }, touch);
+        touch_inside(router, &(const struct riptide_prefix){ .family = families[i] }, touch);
 }
 
 /* Likewise for those whose base route leaves by that link, or has that source (NULL: none). */
@@ -112,7 +169,7 @@ static void touch_link(struct router *router, uint32_t ifindex, const struct rip
 void plan_distrust(struct router *router)
 {
     want_scan(router, SCAN_ALL);
-    plan_touch_all(router, TOUCH_ROUTE);
+    touch_all(router, TOUCH_ROUTE);
     plan_remove_rules(router);
 }
 
@@ -163,7 +220,7 @@ static int follow_route(struct router *router, const struct nlmsghdr *message)
     reason = routing_reason(&router->routing, i);
     if (route.table == RT_TABLE_MAIN && message->nlmsg_type == RTM_NEWROUTE)
         routing_follow(&router->routing, &route, message->nlmsg_flags);
-    plan_touch(router, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE);
+    touch_inside(router, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE);
     /* With an address go routes that have it as their source, with a link's last IPv4 one all. */
     if (route.type == RTN_LOCAL && message->nlmsg_type == RTM_DELROUTE)
         touch_link(router, route.ifindex, &route.dst);
@@ -184,7 +241,7 @@ int plan_follow_link(struct router *router, const struct nlmsghdr *message)
     touch_link(router, (uint32_t)header->ifi_index, NULL);
     /* A route that was ignored without carrier may be used again. */
     if (router->routing.depends_on_carrier)
-        plan_touch_all(router, TOUCH_BASE);
+        touch_all(router, TOUCH_BASE);
     return 0;
 }
 
@@ -196,7 +253,7 @@ static int follow_netconf(struct router *router, const struct nlmsghdr *message)
     if (ifindex == 0)
         return -EBADMSG;
     if (ifindex == NETCONFA_IFINDEX_ALL || router->routing.depends_on_carrier)
-        plan_touch_all(router, TOUCH_BASE);
+        touch_all(router, TOUCH_BASE);
     return 0;
 }
 
@@ -223,7 +280,7 @@ static int follow(struct router *router, const struct nlmsghdr *message)
         if (!netlink_has_header(message, sizeof(*hop)) || hop->nh_family != AF_INET)
             want_scan(router, SCAN_ROUTES);
     }
-    plan_touch_all(router, TOUCH_BASE);
+    touch_all(router, TOUCH_BASE);
     return 0;
 }
 

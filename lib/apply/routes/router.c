@@ -166,62 +166,6 @@ static void say_removed(const struct router *router, const char *what, struct ri
               router->removed.routes, router->removed.table);
 }
 
-/* Whether another program uses our table. */
-static int check_table(const struct router *router, int i, struct riptide_error *error)
-{
-    const struct rule *rule = rules_find(&router->seen[i], router->config.table, false);
-
-    if (rule)
-        error_set_field(error, "applier.table",
-                        "in use by the rule of priority %u: change one of the two", rule->priority);
-    else if (router->routing.has_foreign[i])
-        error_set_field(error, "applier.table",
-                        "table %u has routes of another protocol than %d: delete them, or choose "
-                        "another table",
-                        router->config.table, OUR_PROTOCOL);
-    return rule || router->routing.has_foreign[i] ? -EEXIST : 0;
-}
-
-/*
- * Whether the namespace's first rule would change the routing of all its packets (routing.h).
- * local, main and default are there from the beginning: with another rule the tables are split.
- * Where they were split and have no rule any more, one of the two is without effect already.
- */
-static int check_anyip(const struct router *router, struct riptide_error *error)
-{
-    char inside[RIPTIDE_PREFIX_TEXT_BYTES];
-    const struct rules *rules = &router->seen[0];
-
-    if (!router->routing.inside.family || rules->n > 3 || rules->n == 0 ||
-        rules->list[0].table != RT_TABLE_LOCAL)
-        return 0;
-    riptide_prefix_format(&router->routing.inside, inside);
-    error_set(error,
-              "our rules would be the first of this namespace, after which the kernel no longer "
-              "uses %s of main, which is inside a prefix of type local: delete one of the two",
-              inside);
-    return -EADDRINUSE;
-}
-
-/* Whether our rules have a place, and change nothing but the windows of TCP. */
-static int check_place(const struct router *router, struct riptide_error *error)
-{
-    int r = check_anyip(router, error);
-
-    for (int i = 0; i < 2 && r == 0; i++) {
-        uint32_t priority;
-        const char *reason = rules_place(&router->seen[i], &priority);
-
-        r = check_table(router, i, error);
-        /* A family that the kernel lacks has no rules. */
-        if (r == 0 && reason && router->seen[i].n > 0) {
-            error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
-            r = -EOPNOTSUPP;
-        }
-    }
-    return r;
-}
-
 int router_start(struct router *router, bool has_rules, struct riptide_error *error)
 {
     uint32_t parts = has_rules ? SCAN_ALL : SCAN_RULES | SCAN_ROUTES;
@@ -232,7 +176,7 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     if (r == 0)
         r = router->config.dry_run ? scan(router, parts) : remove_unknown(router, parts);
     if (r == 0 && has_rules)
-        r = check_place(router, error);
+        r = plan_check_place(router, error);
     if (r == 0 && has_rules && router->is_claimed && !router->why_paused)
         r = sync_rules(router, error);
     if (r < 0 && router->is_claimed)

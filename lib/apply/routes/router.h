@@ -9,6 +9,7 @@
 
 #include "netlink.h"
 #include "routing.h"
+#include "rule.h"
 #include "targets.h"
 
 #include <riptide/apply.h>
@@ -111,6 +112,9 @@ int router_find(const struct router *router, const struct riptide_prefix *dst,
  */
 void plan_init(struct router *router, const struct riptide_applier_config *config);
 void plan_deinit(struct router *router);
+
+/* Whether our rules have a place, and change nothing but the windows of TCP: those of a start. */
+int plan_check_place(const struct router *router, struct riptide_error *error);
 
 /* Records what is wanted. Outcomes and errors: those of targets_add. */
 int plan_want(struct router *router, const struct riptide_wanted *wanted);

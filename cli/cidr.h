@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* Relations of prefixes. Bits after a prefix's length are zero. */
-#ifndef CLI_PREFIXES_H
-#define CLI_PREFIXES_H
+#ifndef CLI_CIDR_H
+#define CLI_CIDR_H
 
 #include <riptide/riptide.h>
 #include <string.h>
 #include <sys/socket.h>
 
-static inline bool prefix_equals(const struct riptide_prefix *a, const struct riptide_prefix *b)
+static inline bool cidr_equal(const struct riptide_prefix *a, const struct riptide_prefix *b)
 {
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 /* 32 or 128. */
-static inline uint8_t prefix_host_len(uint8_t family)
+static inline uint8_t cidr_host_len(uint8_t family)
 {
     return family == AF_INET ? 32 : 128;
 }
 
 /* The first bits of an address or prefix. */
-static inline struct riptide_prefix prefix_cut(const struct riptide_prefix *prefix, uint8_t len)
+static inline struct riptide_prefix cidr_cut(const struct riptide_prefix *prefix, uint8_t len)
 {
     struct riptide_prefix cut = *prefix;
 
@@ -32,12 +32,12 @@ static inline struct riptide_prefix prefix_cut(const struct riptide_prefix *pref
 }
 
 /* Whether `inner` is `outer`, or a part of it. */
-static inline bool prefix_holds(const struct riptide_prefix *outer,
-                                const struct riptide_prefix *inner)
+static inline bool cidr_contains(const struct riptide_prefix *outer,
+                                 const struct riptide_prefix *inner)
 {
-    const struct riptide_prefix cut = prefix_cut(inner, outer->len);
+    const struct riptide_prefix cut = cidr_cut(inner, outer->len);
 
-    return outer->len <= inner->len && prefix_equals(&cut, outer);
+    return outer->len <= inner->len && cidr_equal(&cut, outer);
 }
 
 #endif
