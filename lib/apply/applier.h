@@ -10,6 +10,7 @@
 
 #include <riptide/apply.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /* Whether first flights can be paced now: `pacing`, Linux 6.1, and the program is attached. */
 bool applier_can_pace(const struct riptide_applier *applier);
@@ -42,13 +43,15 @@ int applier_config_take(struct riptide_applier_config *kept,
  * membership of a netlink socket (NETLINK_USERSOCK) in multicast groups. The kernel grants it only
  * with CAP_NET_ADMIN over the namespace, and ends it with its socket, however the process dies.
  * Every process of the namespace can read it in /proc/net/netlink: the groups are the inode number
- * of the holder's PID namespace, and the port contains the holder's PID.
+ * of the holder's PID namespace, and the port contains the holder's PID, unless others have taken
+ * all of these ports: then the holder cannot be named.
  */
 struct claim {
     int fd;
     FILE *sockets; /* the namespace's netlink sockets; NULL: they cannot be read, */
     int error;     /* for this -errno, which only matters to who takes the claim */
     uint32_t port;
+    pid_t pid; /* of the process that opened it */
 };
 
 /* For the namespace of the calling thread. Errors: of socket(2). */
@@ -56,8 +59,9 @@ int claim_open(struct claim *claim);
 
 /*
  * Takes it, or keeps it. That of a process that has ended does not count, though a child by fork(2)
- * may still have its socket. If two take it in the same moment, both may be refused. Errors, each
- * with a line: -EBUSY, -EPERM (CAP_NET_ADMIN), -EIO, those of open(2) for /proc/net/netlink.
+ * may still have its socket, unless the process cannot be named. If two take it in the same moment,
+ * both may be refused. Errors, each with a line: -EBUSY, -EPERM (CAP_NET_ADMIN), -EIO, those of
+ * open(2) for /proc/net/netlink.
  */
 int claim_take(struct claim *claim, struct riptide_error *error);
 

@@ -7,10 +7,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/netlink.h>
-#include <signal.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -44,18 +45,29 @@ static int join(const struct claim *claim, uint32_t groups)
 
 int claim_open(struct claim *claim)
 {
+    struct sockaddr_nl address;
+    socklen_t n_bytes = sizeof(address);
     int r = -EADDRINUSE;
 
-    *claim = (struct claim){ .fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_USERSOCK) };
+    *claim = (struct claim){ .fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_USERSOCK),
+                             .pid = getpid() };
     if (claim->fd < 0)
         return -errno;
     /* Any process may have a port, but not each that ends with our PID. */
     for (uint32_t i = 0; i < MAX_HOLDERS_OF_PID && r == -EADDRINUSE; i++) {
-        claim->port = i << PID_BITS | (uint32_t)getpid();
+        claim->port = i << PID_BITS | (uint32_t)claim->pid;
+        r = join(claim, 0);
+    }
+    /* A user can take all of these, but not each of those from which the kernel then chooses. */
+    if (r == -EADDRINUSE) {
+        claim->port = 0;
         r = join(claim, 0);
     }
     if (r < 0)
         return r;
+    if (getsockname(claim->fd, (struct sockaddr *)&address, &n_bytes) < 0)
+        return -errno;
+    claim->port = address.nl_pid;
     claim->sockets = fopen("/proc/thread-self/net/netlink", "re");
     claim->error = claim->sockets ? 0 : -errno;
     return 0;
@@ -64,7 +76,7 @@ int claim_open(struct claim *claim)
 /* In a child by fork(2) the claim is the parent's. */
 static void drop(struct claim *claim)
 {
-    if ((claim->port & PID_MASK) == (uint32_t)getpid())
+    if (claim->pid == getpid())
         join(claim, 0);
 }
 
@@ -76,6 +88,16 @@ void claim_close(struct claim *claim)
         fclose(claim->sockets);
     claim->sockets = NULL;
     closep(&claim->fd);
+}
+
+/* A process that has ended may be a zombie, and a child of it may still have the claim's socket. */
+static bool has_ended(pid_t pid)
+{
+    CLEANUP(closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    if (fd < 0)
+        return errno == ESRCH;
+    return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0) > 0;
 }
 
 /* A holder other than the socket of that port. */
@@ -95,7 +117,7 @@ static int find_holder(FILE *sockets, uint32_t own_port, int *pidp)
                 groups == EVERY_GROUP || port == own_port)
                 continue;
             *pidp = groups == ours ? (int)(port & PID_MASK) : 0;
-            if (*pidp == 0 || kill(*pidp, 0) == 0 || errno != ESRCH)
+            if (*pidp == 0 || !has_ended(*pidp))
                 return 0;
         }
         if (ferror(sockets))
@@ -113,7 +135,9 @@ int claim_take(struct claim *claim, struct riptide_error *error)
                   strerror(-claim->error));
         return claim->error;
     }
-    r = join(claim, groups_of_us());
+    /* From a port that the kernel chose nobody can tell our PID. */
+    r = join(claim,
+             (claim->port & PID_MASK) == (uint32_t)claim->pid ? groups_of_us() : GROUPS_OF_CLAIM);
     if (r == -EPERM)
         error_set(error, "CAP_NET_ADMIN is missing");
     if (r < 0)

@@ -184,17 +184,23 @@ def test_the_end_of_a_child_leaves_the_parent_alone(net, forks):
     assert not rules(net.host) and not windows(net.host)
 
 
-def test_a_child_of_a_dead_agent_keeps_its_sockets_and_not_its_claim(net, forks):
+@pytest.mark.parametrize("is_zombie", [False, True])
+def test_a_child_of_a_dead_agent_keeps_its_sockets_and_not_its_claim(net, forks, is_zombie):
     child = forks.ask("fork keep")
     forks.ask("wakeups")
     net.learned("203.0.113.3", 30)
     wait_window(net.host, "203.0.113.3")
     assert forks.ask("wakeups") < 1000, "the loop spins"
-    forks.kill()
+    if is_zombie:
+        forks.process.kill()
+        os.waitid(os.P_PID, forks.pid, os.WEXITED | os.WNOWAIT)
+    else:
+        forks.kill()
     other = Containers(net.host, path_of(net.host))
     assert other.first == "ready"
     assert other.end() == 0
     os.kill(child, signal.SIGKILL)
+    forks.process.wait()
 
 
 def test_the_claim_of_a_parent_is_not_its_childs_to_free_or_to_keep(net, forks):

@@ -42,12 +42,14 @@ def test_a_forged_source_teaches_nothing(net):
 
 # A user, root of a namespace of its own, takes the ports of a PID and asks for the groups, then that PID starts a command.
 SQUAT = """
-import ctypes, os, socket, sys
-groups, pid, done = os.stat("/proc/self/ns/pid").st_ino, os.getpid(), os.pipe()
+import ctypes, os, resource, select, socket, sys
+n, groups, pid, done = int(sys.argv[1]), os.stat("/proc/self/ns/pid").st_ino, os.getpid(), os.pipe()
 if os.fork() == 0:
+    life = os.pidfd_open(pid)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2 * n, 2 * n))
     os.setgid(65534), os.setgroups([]), os.setuid(65534)
     assert ctypes.CDLL(None).unshare(0x10000000) == 0
-    taken = [socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_USERSOCK) for _ in range(20)]
+    taken = [socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_USERSOCK) for _ in range(n)]
     for i, one in enumerate(taken):
         one.bind((i << 22 | pid, 0))
         try:
@@ -55,19 +57,21 @@ if os.fork() == 0:
             os.write(done[1], b"claimed")
         except PermissionError:
             pass
-    os.close(done[1])
-    os.read(0, 1)
+    os.write(done[1], b"taken")
+    select.select([life], [], [])
     os._exit(0)
 os.close(done[1])
-assert os.read(done[0], 9) == b""
-os.execv(sys.argv[1], sys.argv[1:])
+assert os.read(done[0], 9) == b"taken"
+os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
-def test_no_user_without_privilege_holds_or_hinders_a_claim(net):
-    with Daemon.learned(net, PEER, command=(sys.executable, "-IBc", SQUAT, RIPTIDED)) as daemon:
+@pytest.mark.parametrize("n_taken, holder", [(20, "process {}"), (1024, "a process that cannot be seen from here")],
+                         ids=["some ports", "all ports"])
+def test_no_user_without_privilege_holds_or_hinders_a_claim(net, n_taken, holder):
+    with Daemon.learned(net, PEER, command=(sys.executable, "-IBc", SQUAT, n_taken, RIPTIDED)) as daemon:
         done = net.host.run(RIPTIDED, "--once", check=False)
-        assert f"process {daemon.pid} already manages this network namespace" in done.stderr
+        assert f"{holder.format(daemon.pid)} already manages this network namespace" in done.stderr
         daemon.kill()
         daemon.process.returncode = 0
         assert "removed: rules 2, routes 1, table 7230\n" in net.host.run(RIPTIDED, "--flush").stderr
