@@ -67,7 +67,8 @@ enum riptide_route_state {
     RIPTIDE_ROUTE_APPLIED,    /* in the kernel (dry_run: would be) */
     RIPTIDE_ROUTE_WITHDRAWN,  /* no longer in the kernel, as requested or for `reason` */
     RIPTIDE_ROUTE_LEFT_ALONE, /* gets no route, for `reason` */
-    RIPTIDE_ROUTE_FAILED,     /* refused by the kernel; `error` and `reason` are the kernel's */
+    RIPTIDE_ROUTE_FAILED,     /* refused by the kernel; `error` and `reason` are the kernel's. Told
+                                 once; tried again after a second, a change, or a minute */
 };
 
 /* What one backend has of a destination: its route, or its window by the program. */

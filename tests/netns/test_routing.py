@@ -293,6 +293,25 @@ def test_window_beyond_limits_is_refused(net, driver, numbers):
     assert windows(net.host)[PEER[4]] == 40
 
 
+def test_a_route_that_the_kernel_refuses_is_told_once_and_tried_again_once_before_its_turn(net, driver):
+    first, second = "203.0.113.50", "203.0.113.51"  # whose turns are 50 seconds after the start
+    told = []
+    driver.note = told.append
+    net.host.ip("route", "del", "10.0.0.0/24", "dev", "eth0")
+    driver.follow(f"set {first} 30")
+    wait_until(lambda: driver.quiet()["failed"] == 2, "another try")
+    driver.follow(f"set {second} 30")
+    wait_until(lambda: driver.quiet()["failed"] >= 4, "another try of the second")
+    assert driver.stats["failed"] == 4
+    driver.later()
+    assert driver.stats["failed"] == 6
+    assert [line for line in told if line.startswith("route ")] == [
+        f"route {dst} failed 30 Nexthop has invalid gateway" for dst in (first, second)]
+    net.host.ip("route", "add", "10.0.0.0/24", "dev", "eth0")
+    driver.later()
+    assert windows(net.host) == {first: 30, second: 30}
+
+
 @families
 def test_moved_default_gateway_is_followed_by_the_rule_first(net, driver, family, capsys):
     """However many routes are written then: half of 10,000 destinations are affected at once."""

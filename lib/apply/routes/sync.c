@@ -147,7 +147,8 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
     target->error = error;
     free(target->error_text);
     target->error_text = strdup(text[0] ? text : strerror(-error));
-    target->is_failed = true;
+    /* Tried again in a second; if that fails as well, after a change, or in its turn. */
+    target->is_failed |= target->told.state != RIPTIDE_ROUTE_FAILED;
     targets_doubt(targets, target);
     /* An old route may lead elsewhere by now: it is deleted. None is better than a wrong one. */
     if (is_put)

@@ -218,7 +218,7 @@ void targets_tell(struct targets *targets, struct target *target)
     struct told now = {
         .error = target->error,
         .base_initcwnd = base_initcwnd(target),
-        .initcwnd = target->is_in_kernel ? target->written.initcwnd : 0,
+        .initcwnd = target->is_in_kernel && !target->error ? target->written.initcwnd : 0,
     };
 
     /* A withdrawal is news only if there was a route. */
