@@ -2,141 +2,106 @@
 /* riptide observe: a dump of the open connections, summed up for each peer. */
 #include "commands.h"
 
-#include <inttypes.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The sum of a peer's connections. Windows in segments; 0: no connection had that figure. */
-struct sum {
-    struct riptide_prefix dst;
-    uint64_t connections;
-    uint64_t cwnd_total, cwnd_max;
-    uint64_t min_rtt_us;
-    uint64_t acked_bytes;
-    uint64_t retrans_segs;
-};
-
-struct sums {
-    struct sum *rows; /* a peer may have several until they are merged */
-    size_t n, capacity;
-};
-
-static int compare_dst(const void *left, const void *right)
+static void set(json_t *row, const char *name, uint64_t value)
 {
-    return memcmp(left, right, sizeof(struct riptide_prefix));
+    json_object_set_new(row, name, json_integer((json_int_t)value));
 }
 
-static void merge_row(struct sum *sum, const struct sum *other)
+static void add(json_t *row, const char *name, uint64_t value)
 {
-    sum->connections += other->connections;
-    sum->cwnd_total += other->cwnd_total;
-    if (other->cwnd_max > sum->cwnd_max)
-        sum->cwnd_max = other->cwnd_max;
-    if (sum->min_rtt_us == 0 || (other->min_rtt_us > 0 && other->min_rtt_us < sum->min_rtt_us))
-        sum->min_rtt_us = other->min_rtt_us;
-    sum->acked_bytes += other->acked_bytes;
-    sum->retrans_segs += other->retrans_segs;
+    set(row, name, (uint64_t)number(row, name) + value);
 }
 
-/* One row for each peer. */
-static void merge(struct sums *sums)
+/* Adds a connection to the row of its peer, as --json prints it. Windows are in segments. */
+static void sum_up(void *userdata, const struct riptide_sample *sample)
 {
-    size_t n = 0;
+    json_t *rows = userdata, *row;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    double mean;
 
-    if (sums->n > 0)
-        qsort(sums->rows, sums->n, sizeof(*sums->rows), compare_dst);
-    for (size_t i = 0; i < sums->n; i++) {
-        if (n > 0 && compare_dst(&sums->rows[n - 1], &sums->rows[i]) == 0)
-            merge_row(&sums->rows[n - 1], &sums->rows[i]);
-        else
-            sums->rows[n++] = sums->rows[i];
+    riptide_prefix_format(&sample->dst, dst);
+    row = json_object_get(rows, dst);
+    if (!row) {
+        row = json_pack("{s:s, s:i, s:f, s:i, s:n, s:i, s:i}", "dst", dst, "connections", 0,
+                        "cwnd_mean", 0.0, "cwnd_max", 0, "min_rtt_us", "acked_bytes", 0,
+                        "retrans_segs", 0);
+        json_object_set_new(rows, dst, row);
     }
-    sums->n = n;
-}
-
-/* Merges first where there is no room: memory grows with destinations, not with connections. */
-static void add(void *userdata, const struct riptide_sample *sample)
-{
-    struct sums *sums = userdata;
-    struct sum *rows;
-
-    if (sums->n == sums->capacity) {
-        merge(sums);
-        sums->capacity = 2 * sums->n + 1024;
-        rows = reallocarray(sums->rows, sums->capacity, sizeof(*rows));
-        if (!rows)
-            command_fail(EXIT_FAILURE, "no memory for %zu connections", sums->capacity);
-        sums->rows = rows;
-    }
-    sums->rows[sums->n++] = (struct sum){
-        .dst = sample->dst,
-        .connections = 1,
-        .cwnd_total = sample->cwnd,
-        .cwnd_max = sample->cwnd,
-        .min_rtt_us = sample->min_rtt_us,
-        .acked_bytes = sample->acked_bytes,
-        .retrans_segs = sample->retrans_segs,
-    };
+    add(row, "connections", 1);
+    mean = real(row, "cwnd_mean");
+    mean += (sample->cwnd - mean) / real(row, "connections");
+    json_object_set_new(row, "cwnd_mean", json_real(mean));
+    if (sample->cwnd > number(row, "cwnd_max"))
+        set(row, "cwnd_max", sample->cwnd);
+    if (sample->min_rtt_us > 0 &&
+        (number(row, "min_rtt_us") == 0 || sample->min_rtt_us < number(row, "min_rtt_us")))
+        set(row, "min_rtt_us", sample->min_rtt_us);
+    add(row, "acked_bytes", sample->acked_bytes);
+    add(row, "retrans_segs", sample->retrans_segs);
 }
 
 /* Those that were sent most first. */
 static int compare(const void *left, const void *right)
 {
-    const struct sum *a = left, *b = right;
+    const json_t *a = *(json_t *const *)left, *b = *(json_t *const *)right;
+    const long long more = number(b, "acked_bytes") - number(a, "acked_bytes");
 
-    if (a->acked_bytes != b->acked_bytes)
-        return a->acked_bytes < b->acked_bytes ? 1 : -1;
-    return compare_dst(a, b);
+    if (more != 0)
+        return more > 0 ? 1 : -1;
+    return strcmp(text_of(a, "dst"), text_of(b, "dst"));
 }
 
-static json_t *to_json(const struct sums *sums)
+/* An array of the rows, which are taken from the object. */
+static json_t *sort(json_t *rows)
 {
-    json_t *rows = json_array();
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    const size_t n = json_object_size(rows);
+    json_t **sorted = calloc(n + 1, sizeof(json_t *)), *array = json_array(), *row;
+    const char *dst;
+    size_t i = 0;
 
-    for (size_t i = 0; i < sums->n; i++) {
-        const struct sum *sum = &sums->rows[i];
-
-        riptide_prefix_format(&sum->dst, dst);
-        json_array_append_new(rows,
-                              json_pack("{s:s, s:I, s:f, s:I, s:o, s:I, s:I}", "dst", dst,
-                                        "connections", (json_int_t)sum->connections, "cwnd_mean",
-                                        (double)sum->cwnd_total / (double)sum->connections,
-                                        "cwnd_max", (json_int_t)sum->cwnd_max, "min_rtt_us",
-                                        figure_or_null(sum->min_rtt_us), "acked_bytes",
-                                        (json_int_t)sum->acked_bytes, "retrans_segs",
-                                        (json_int_t)sum->retrans_segs));
-    }
-    return json_pack("{s:o}", "destinations", rows);
+    if (!sorted)
+        command_fail(EXIT_FAILURE, "no memory for %zu destinations", n);
+    json_object_foreach(rows, dst, row) sorted[i++] = row;
+    qsort(sorted, n, sizeof(*sorted), compare);
+    for (i = 0; i < n; i++)
+        json_array_append(array, sorted[i]);
+    json_object_clear(rows);
+    free(sorted);
+    return array;
 }
 
-static void print_row(const struct sum *sum)
+static void print_row(const json_t *row)
 {
-    const double min_rtt_ms = (double)sum->min_rtt_us / 1e3;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    const double min_rtt_ms = real(row, "min_rtt_us") / 1e3;
 
-    riptide_prefix_format(&sum->dst, dst);
-    printf("%-39s %5" PRIu64 " %4.0f %5" PRIu64, dst, sum->connections,
-           (double)sum->cwnd_total / (double)sum->connections, sum->cwnd_max);
+    printf("%-39s %5lld %4.0f %5lld", text_of(row, "dst"), number(row, "connections"),
+           real(row, "cwnd_mean"), number(row, "cwnd_max"));
     printf(min_rtt_ms > 0 ? " %6.*f" : "      -", min_rtt_ms < 1000, min_rtt_ms);
-    printf(" %5" PRIu64 " %8.1f\n", sum->retrans_segs, (double)sum->acked_bytes / 1e6);
+    printf(" %5lld %8.1f\n", number(row, "retrans_segs"), real(row, "acked_bytes") / 1e6);
 }
 
-static void print_table(const struct sums *sums, uint32_t top)
+static void print_table(const json_t *rows, uint32_t top)
 {
-    uint64_t n_connections = 0;
+    const size_t n = json_array_size(rows);
+    long long n_connections = 0;
+    const json_t *row;
+    size_t i;
 
     printf("%-39s CONNS CWND   MAX RTT/ms  RETR ACKED/MB\n", "DESTINATION");
-    for (size_t i = 0; i < sums->n; i++) {
-        n_connections += sums->rows[i].connections;
+    json_array_foreach(rows, i, row)
+    {
+        n_connections += number(row, "connections");
         if (top == 0 || i < top)
-            print_row(&sums->rows[i]);
+            print_row(row);
     }
-    if (top > 0 && top < sums->n)
-        printf("... %zu more (--top 0), sorted by ACKED\n", sums->n - top);
-    printf("%zu destinations, %" PRIu64 " connections open now\n", sums->n, n_connections);
+    if (top > 0 && top < n)
+        printf("... %zu more (--top 0), sorted by ACKED\n", n - top);
+    printf("%zu destinations, %lld connections open now\n", n, n_connections);
 }
 
 struct riptide_observer *observe_open(const struct command_options *options)
@@ -181,26 +146,24 @@ void observe_dump(struct riptide_observer *observer, void *userdata,
 int observe_run(const struct command_options *options)
 {
     struct riptide_observer *observer = observe_open(options);
-    struct sums sums = { .rows = NULL };
+    json_t *peers = json_object(), *rows;
     bool goes_on = true;
 
     while (goes_on) {
-        sums.n = 0;
-        observe_dump(observer, &sums, add);
-        merge(&sums);
-        if (sums.n > 0)
-            qsort(sums.rows, sums.n, sizeof(*sums.rows), compare);
+        observe_dump(observer, peers, sum_up);
+        rows = sort(peers);
         if (options->watch && !options->json && isatty(STDOUT_FILENO))
             fputs("\033[H\033[2J", stdout);
         if (options->json)
-            command_print_json(to_json(&sums));
+            command_print_json(json_pack("{s:O}", "destinations", rows));
         else
-            print_table(&sums, options->top);
+            print_table(rows, options->top);
+        json_decref(rows);
         goes_on = fflush(stdout) == 0 && options->watch;
         if (goes_on)
             sleep(1);
     }
-    free(sums.rows);
+    json_decref(peers);
     riptide_observer_free(observer);
     return EXIT_SUCCESS;
 }
