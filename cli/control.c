@@ -43,7 +43,7 @@ enum { BACKLOG = 64, MAX_GROUPS = 1024 };
 enum { BUDGET_PART = 30 };
 #define BUDGET_MAX_NS (INT64_C(50) * 1000 * 1000)
 
-/* While it is spent, clients are accepted this often: some may be root's. */
+/* While it is spent, nobody is accepted; then this is how often it is looked at. */
 enum { REST_MS = 20 };
 
 struct client {
@@ -58,9 +58,8 @@ struct control {
     const char *path;
     int fd;
     gid_t group;
-    int64_t budget_ns;        /* left for those who may change nothing; below 0: spent */
-    uint64_t filled_ns;       /* when it was last filled */
-    uint64_t accept_again_ns; /* no client is accepted before */
+    int64_t budget_ns;  /* left for those who may change nothing; below 0: spent */
+    uint64_t filled_ns; /* when it was last filled */
     unsigned int n_clients;
     struct client clients[MAX_CLIENTS]; /* oldest first */
 };
@@ -233,12 +232,9 @@ static void accept_clients(struct control *control)
         struct client client = { .deadline_ns = now() + PATIENCE_NS };
 
         client.fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (client.fd < 0) {
-            /* No fd is free. */
-            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-                control->accept_again_ns = now() + NS_PER_S;
+        /* Where no fd is free, the budget bounds how often that is tried. */
+        if (client.fd < 0)
             return;
-        }
         client.may_change = may_change(client.fd, control->group, &client.uid);
         if (has_room(control, &client)) {
             control->clients[control->n_clients++] = client;
@@ -253,6 +249,7 @@ unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_
                              int *timeout_ms)
 {
     const uint64_t now_ns = now();
+    bool is_spent;
     int wait_ms;
 
     if (!control)
@@ -261,18 +258,18 @@ unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_
     control->filled_ns = now_ns;
     if (control->budget_ns > BUDGET_MAX_NS)
         control->budget_ns = BUDGET_MAX_NS;
-    wait_ms = control->budget_ns < 0 ? REST_MS : 1000;
+    is_spent = control->budget_ns < 0;
+    wait_ms = is_spent ? REST_MS : 1000;
     if (*timeout_ms > wait_ms)
         *timeout_ms = wait_ms;
-    fds[0] = (struct pollfd){
-        .fd = now_ns < control->accept_again_ns ? -1 : control->fd,
-        .events = POLLIN,
-    };
+    fds[0] = (struct pollfd){ .fd = is_spent ? -1 : control->fd, .events = POLLIN };
     for (unsigned int i = 0; i < control->n_clients; i++) {
         const struct client *client = &control->clients[i];
-        const bool waits = !client->may_change && control->budget_ns < 0;
 
-        fds[1 + i] = (struct pollfd){ .fd = waits ? -1 : client->fd, .events = POLLIN };
+        fds[1 + i] = (struct pollfd){
+            .fd = is_spent && !client->may_change ? -1 : client->fd,
+            .events = POLLIN,
+        };
     }
     return 1 + control->n_clients;
 }
@@ -302,8 +299,6 @@ void control_dispatch(struct control *control, const struct pollfd *fds, unsigne
     if (fds[0].revents)
         accept_clients(control);
     control->budget_ns -= (int64_t)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
-    if (control->budget_ns < 0 && control->accept_again_ns <= now())
-        control->accept_again_ns = now() + REST_MS * NS_PER_S / 1000;
 }
 
 int control_open(struct control **controlp, const char *path, const char *group,

@@ -41,7 +41,7 @@ int options_set(const struct option_row *row, const char *dashes, void *target, 
 }
 
 /* Reads the option at argv[0], and its value there or at argv[1]. Returns how many it used. */
-static int parse_one(const struct option_row *rows, void *target, char **argv,
+static int parse_one(const struct option_row *rows, void *target, uint64_t *given, char **argv,
                      struct riptide_error *error)
 {
     const char *text = name_of(argv[0]), *value = strchr(text, '=');
@@ -63,15 +63,15 @@ static int parse_one(const struct option_row *rows, void *target, char **argv,
     if (!value)
         return refuse(error, -EINVAL, "--%s %s: the value is missing", row->name,
                       row->kind->argument);
+    *given |= UINT64_C(1) << (row - rows);
     r = options_set(row, "--", target, value, error);
     return r < 0 ? r : n_used;
 }
 
-int options_parse(const struct option_row *rows, void *target, int argc, char **argv,
-                  struct riptide_error *error)
+int options_parse(const struct option_row *rows, void *target, uint64_t *given, int argc,
+                  char **argv, struct riptide_error *error)
 {
-    int n_operands = 0;
-    int i = 1;
+    int n_operands = 0, i = 1;
 
     error->text[0] = '\0';
     while (i < argc && strcmp(argv[i], "--") != 0) {
@@ -81,7 +81,7 @@ int options_parse(const struct option_row *rows, void *target, int argc, char **
             argv[n_operands++] = argv[i++];
             continue;
         }
-        n_used = parse_one(rows, target, argv + i, error);
+        n_used = parse_one(rows, target, given, argv + i, error);
         if (n_used < 0)
             return n_used;
         i += n_used;
@@ -91,13 +91,11 @@ int options_parse(const struct option_row *rows, void *target, int argc, char **
     return n_operands;
 }
 
-void options_print_help(FILE *out, const struct option_row *rows)
+void options_print_help(const struct option_row *row)
 {
     enum { INDENT = 30 };
 
-    for (; rows->name; rows++) {
-        fprintf(out, "  --%s %-*s  ", rows->name, INDENT - 7 - (int)strlen(rows->name),
-                rows->kind->argument ? rows->kind->argument : "");
-        text_wrap(out, INDENT, rows->help);
-    }
+    printf("  --%s %-*s  ", row->name, INDENT - 7 - (int)strlen(row->name),
+           row->kind->argument ? row->kind->argument : "");
+    text_wrap(stdout, INDENT, row->help);
 }

@@ -64,12 +64,13 @@ int options_set(const struct option_row *row, const char *dashes, void *target, 
 
 /*
  * Reads the arguments after argv[0] into `target`, which has the defaults. Moves operands to the
- * front of argv, and returns their number; -EINVAL, with a line that names option and value.
+ * front of argv, and returns their number; sets in `given` a bit for each row that was given.
+ * -EINVAL, with a line that names option and value.
  */
-int options_parse(const struct option_row *rows, void *target, int argc, char **argv,
-                  struct riptide_error *error);
+int options_parse(const struct option_row *rows, void *target, uint64_t *given, int argc,
+                  char **argv, struct riptide_error *error);
 
-/* A line for each option. */
-void options_print_help(FILE *out, const struct option_row *rows);
+/* Its line on standard output. */
+void options_print_help(const struct option_row *row);
 
 #endif

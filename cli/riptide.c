@@ -13,7 +13,7 @@ struct command {
     const char *name;
     const char *operands; /* NULL: takes none */
     int (*run)(const struct command_options *options);
-    const char *options; /* besides those of all */
+    const char *options; /* besides those of all; no name is a part of another */
     const char *summary; /* for a line of 80 in the list of commands */
 };
 
@@ -60,40 +60,21 @@ static const struct option_row all_rows[] = {
     { .name = NULL },
 };
 
-#define N_ROWS (sizeof(all_rows) / sizeof(all_rows[0]))
+#define N_ROWS (sizeof(all_rows) / sizeof(all_rows[0]) - 1)
 
-/* Its options, followed by a row without name. */
-static void get_rows(const struct command *command, struct option_row rows[N_ROWS])
+static bool takes(const struct command *command, const struct option_row *row)
 {
-    static const char of_all[] = " control help ";
-    char names[64], name[16];
-
-    snprintf(names, sizeof(names), " %s ", command->options);
-    for (const struct option_row *row = all_rows; row->name; row++) {
-        snprintf(name, sizeof(name), " %s ", row->name);
-        if (strstr(names, name) || strstr(of_all, name))
-            *rows++ = *row;
-    }
-    rows->name = NULL;
-}
-
-static const struct command *find_command(const char *name)
-{
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        if (!strcmp(name, commands[i].name))
-            return &commands[i];
-    }
-    return NULL;
+    return strstr("control help", row->name) || strstr(command->options, row->name);
 }
 
 static void print_command_help(const struct command *command)
 {
-    struct option_row rows[N_ROWS];
-
-    get_rows(command, rows);
     printf("Usage: riptide %s [OPTION]...%s%s\n  %s\n", command->name, command->operands ? " " : "",
            command->operands ? command->operands : "", command->summary);
-    options_print_help(stdout, rows);
+    for (const struct option_row *row = all_rows; row->name; row++) {
+        if (takes(command, row))
+            options_print_help(row);
+    }
 }
 
 static void print_help(void)
@@ -120,8 +101,8 @@ void command_print_json(json_t *document)
     free(text);
 }
 
-/* The command that runs, for errors. */
-static const char *command_name;
+/* Of errors. */
+static char prefix[32] = "riptide: ";
 
 void command_fail(int status, const char *format, ...)
 {
@@ -131,79 +112,59 @@ void command_fail(int status, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    fprintf(stderr, "riptide: %s: ", command_name);
-    text_wrap(stderr, (unsigned int)(strlen("riptide: : ") + strlen(command_name)), text);
+    fputs(prefix, stderr);
+    text_wrap(stderr, (unsigned int)strlen(prefix), text);
     exit(log_finish(status));
-}
-
-/* `argc` words, of which the first that is no option names the command if `is_named`. */
-static int run_command(const struct command *command, bool is_named, int argc, char **argv)
-{
-    struct command_options options = { .command = command->name,
-                                       .control = CONTROL_PATH,
-                                       .top = 20,
-                                       .for_ns = RIPTIDE_NEVER_NS,
-                                       .operands = argv + is_named };
-    struct option_row rows[N_ROWS];
-    struct riptide_error error;
-    int n;
-
-    command_name = command->name;
-    get_rows(command, rows);
-    n = options_parse(rows, &options, argc, argv, &error);
-    if (n < 0)
-        command_fail(EXIT_USAGE, "%s", error.text);
-    if (options.help) {
-        print_command_help(command);
-        return EXIT_SUCCESS;
-    }
-    options.n_operands = n - is_named;
-    if (options.n_operands > 0 && !command->operands)
-        command_fail(EXIT_USAGE, "%s: unexpected operand; only options are allowed",
-                     options.operands[0]);
-    return command->run(&options);
-}
-
-/* The first word that is neither an option nor an option's value; argc: there is none. */
-static int find_operand(int argc, char **argv)
-{
-    const struct option_row *row;
-    const char *name;
-    int i = 1;
-
-    while (i < argc && argv[i][0] == '-') {
-        name = argv[i] + strspn(argv[i], "-");
-        row = options_find(all_rows, name, strlen(name));
-        i += row && row->kind->argument ? 2 : 1;
-    }
-    return i < argc ? i : argc;
 }
 
 /* Options may come before the command; without one it is status. */
 static int command_main(int argc, char **argv)
 {
+    struct command_options options = {
+        .control = CONTROL_PATH,
+        .top = 20,
+        .for_ns = RIPTIDE_NEVER_NS,
+        .operands = argv + 1,
+    };
     const char *first = argc > 1 ? argv[1] : "";
-    const struct command *command;
-    int at;
+    const struct command *command = commands;
+    struct riptide_error error;
+    uint64_t given = 0;
+    int n;
 
     if (!strcmp(first, "version") || !strcmp(first, "--version")) {
         printf("riptide %s\n", riptide_version());
         return EXIT_SUCCESS;
     }
     if (!strcmp(first, "help"))
-        first = argv[1] = "--help";
-    at = find_operand(argc, argv);
-    if (at == argc && (!strcmp(first, "--help") || !strcmp(first, "-h"))) {
+        argv[1] = "--help";
+    n = options_parse(all_rows, &options, &given, argc, argv, &error);
+    if (n < 0)
+        command_fail(EXIT_USAGE, "%s", error.text);
+    if (n == 0 && options.help) {
         print_help();
         return EXIT_SUCCESS;
     }
-    if (at == argc)
-        return run_command(&commands[0], false, argc, argv);
-    command = find_command(argv[at]);
-    if (command)
-        return run_command(command, true, argc, argv);
-    log_line(LOG_CRIT, "%s: unknown command (`riptide help` lists them)", argv[at]);
-    return EXIT_USAGE;
+    while (n > 0 && command < commands + N_COMMANDS && strcmp(argv[0], command->name) != 0)
+        command++;
+    if (command == commands + N_COMMANDS)
+        command_fail(EXIT_USAGE, "%s: unknown command (`riptide help` lists them)", argv[0]);
+    options.n_operands = n > 0 ? n - 1 : 0;
+    snprintf(prefix, sizeof(prefix), "riptide: %s: ", command->name);
+    options.command = command->name;
+    for (size_t i = 0; i < N_ROWS; i++) {
+        if (given >> i & 1 && !takes(command, &all_rows[i]))
+            command_fail(EXIT_USAGE, "--%s: not an option of it (--help lists them)",
+                         all_rows[i].name);
+    }
+    if (options.help) {
+        print_command_help(command);
+        return EXIT_SUCCESS;
+    }
+    if (options.n_operands > 0 && !command->operands)
+        command_fail(EXIT_USAGE, "%s: unexpected operand; only options are allowed",
+                     options.operands[0]);
+    return command->run(&options);
 }
 
 int main(int argc, char **argv)

@@ -21,7 +21,8 @@ static void print_help(void)
            "Learns initial TCP windows from open connections and gives them to the kernel.\n"
            "On SIGTERM, SIGINT or SIGHUP it removes its routes and rules. Needs\n"
            "CAP_NET_ADMIN.\n\n");
-    options_print_help(stdout, settings_rows);
+    for (const struct option_row *row = settings_rows; row->name; row++)
+        options_print_help(row);
     printf("\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a\n"
            "percentage. PREFIX may be a list, separated by commas. The file of --config has\n"
            "the same names as keys, see riptided.conf(5).\n"

@@ -95,7 +95,8 @@ void settings_deinit(struct settings *settings)
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)
 {
-    int n_operands = options_parse(settings_rows, settings, argc, argv, error);
+    uint64_t given = 0;
+    int n_operands = options_parse(settings_rows, settings, &given, argc, argv, error);
 
     if (n_operands > 0)
         return refuse(error, -EINVAL, "%s: unexpected operand; only options are allowed (--help)",

@@ -208,10 +208,12 @@ TEST(operands_move_to_the_front)
 {
     char **argv = ARGV("10.0.0.1", "--once", "-h", "-", "--", "--ttl");
     struct riptide_error error;
+    uint64_t given = 0;
     SETTINGS settings;
 
     settings_init(&settings);
-    assert_int_equal(options_parse(settings_rows, &settings, 7, argv, &error), 3);
+    assert_int_equal(options_parse(settings_rows, &settings, &given, 7, argv, &error), 3);
+    assert_int_equal(__builtin_popcountll(given), 2);
     assert_string_equal(argv[0], "10.0.0.1");
     assert_string_equal(argv[1], "-");
     assert_string_equal(argv[2], "--ttl");
