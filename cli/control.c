@@ -250,7 +250,6 @@ unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_
 {
     const uint64_t now_ns = now();
     bool is_spent;
-    int wait_ms;
 
     if (!control)
         return 0;
@@ -259,9 +258,7 @@ unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_
     if (control->budget_ns > BUDGET_MAX_NS)
         control->budget_ns = BUDGET_MAX_NS;
     is_spent = control->budget_ns < 0;
-    wait_ms = is_spent ? REST_MS : 1000;
-    if (*timeout_ms > wait_ms)
-        *timeout_ms = wait_ms;
+    *timeout_ms = is_spent ? REST_MS : 1000;
     fds[0] = (struct pollfd){ .fd = is_spent ? -1 : control->fd, .events = POLLIN };
     for (unsigned int i = 0; i < control->n_clients; i++) {
         const struct client *client = &control->clients[i];

@@ -26,7 +26,7 @@ int control_open(struct control **controlp, const char *path, const char *group,
 /* Closes, and removes the socket file if its directory permits. */
 void control_close(struct control *control);
 
-/* The fds to wait on with poll(2), and its timeout, if that is less; returns their number. */
+/* The fds to wait on with poll(2), and its timeout; returns their number. */
 enum { CONTROL_MAX_FDS = 65 };
 unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_MAX_FDS],
                              int *timeout_ms);

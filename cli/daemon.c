@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The daemon's life: making, starting, dispatching and stopping the agent. The loop waits for the
- * agent's fd, signals and clients; report.c writes the log.
+ * agent's fd, signals and clients; report.c writes the log. The service manager is told by the
+ * protocol of sd_notify(3), without libsystemd: a datagram does not justify a dependency.
  */
 #include "daemon.h"
 
@@ -14,6 +15,8 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* Blocked signals wait in the fd, also those before the loop begins. */
@@ -39,15 +42,60 @@ static void on_signal(struct daemon *daemon, int fd)
     daemon->ending = ENDING_SIGNAL;
 }
 
+/* To a path, or to an abstract name that begins with @. Returns whether it was sent. */
+static bool notify(const char *text)
+{
+    struct sockaddr_un manager = { .sun_family = AF_UNIX };
+    const char *name = getenv("NOTIFY_SOCKET");
+    const size_t len = name ? strlen(name) : 0;
+    bool is_sent;
+    int fd;
+
+    if (len == 0 || len >= sizeof(manager.sun_path))
+        return false;
+    memcpy(manager.sun_path, name, len);
+    if (name[0] == '@')
+        manager.sun_path[0] = '\0';
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    is_sent = sendto(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL,
+                     (const struct sockaddr *)&manager,
+                     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) >= 0;
+    close(fd);
+    return is_sent;
+}
+
+/*
+ * Ready is the daemon after the first round without a failure. A running loop is no sign of life: a
+ * round that never ends would not be detected. As rounds may be far apart, the manager is asked to
+ * wait for the next one in addition to its timeout.
+ */
+static void tell_manager(struct daemon *daemon, const struct riptide_tick *tick)
+{
+    char text[64];
+
+    if (!daemon->is_ready && !daemon->health.failure[0])
+        daemon->is_ready = notify("READY=1");
+    if (!daemon->is_ready || daemon->watchdog_us == 0 ||
+        tick->finished_ns - daemon->told_ns < daemon->watchdog_us * 1000 / 2)
+        return;
+    daemon->told_ns = tick->finished_ns;
+    snprintf(text, sizeof(text), "WATCHDOG=1\nWATCHDOG_USEC=%" PRIu64,
+             daemon->watchdog_us + tick->interval_ns / 1000);
+    notify(text);
+}
+
 static void on_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
     const bool is_tick = event->kind == RIPTIDE_AGENT_TICK;
 
     report_event(daemon, event);
-    service_event(&daemon->service, event);
     health_note(daemon, event);
-    if (is_tick)
+    if (is_tick) {
+        tell_manager(daemon, event->tick);
         files_tick(daemon, event->tick);
+    }
     if (!daemon->settings->once)
         return;
     /* With many routes a round can end before they are written: later ones go on with it. */
@@ -95,7 +143,7 @@ static void run(struct daemon *daemon, int signals_fd)
     };
 
     while (daemon->ending == ENDING_NONE) {
-        int timeout_ms = service_turn(&daemon->service);
+        int timeout_ms = -1;
         const unsigned int n_control = control_prepare(daemon->control, fds + 2, &timeout_ms);
 
         if (poll(fds, 2 + n_control, timeout_ms) < 0) {
@@ -178,6 +226,7 @@ static int make_agent(struct daemon *daemon, struct riptide_error *error)
 /* From an agent to an exit status. */
 static int serve(struct daemon *daemon)
 {
+    const char *pid = getenv("WATCHDOG_PID"), *watchdog_us = getenv("WATCHDOG_USEC");
     const int signals_fd = open_signals();
     const struct riptide_agent_stats *stats;
     struct riptide_error error = { .text = "" };
@@ -185,7 +234,9 @@ static int serve(struct daemon *daemon)
 
     if (r < 0)
         return report_refusal(daemon->settings, &error, r);
-    service_open(&daemon->service);
+    /* The watchdog may be for another process. */
+    if (watchdog_us && (!pid || strtoll(pid, NULL, 10) == getpid()))
+        daemon->watchdog_us = strtoull(watchdog_us, NULL, 10);
     stats = riptide_agent_get_stats(daemon->agent);
     if (error.text[0])
         log_line(LOG_WARNING, "%s", error.text);
@@ -201,7 +252,7 @@ static int serve(struct daemon *daemon)
         report_start(daemon);
     }
     run(daemon, signals_fd);
-    service_notify("STOPPING=1");
+    notify("STOPPING=1");
     status = finish(daemon);
     control_close(daemon->control);
     close(signals_fd);

@@ -69,20 +69,10 @@ struct health {
     bool is_failure_new;         /* since the last tick */
 };
 
-/* Those with an end, and the sections of the file. */
+/* The sections of the file, and those with an end. */
 struct hints {
     struct riptide_hint list[RIPTIDE_MAX_HINTS];
     size_t n;
-};
-
-/* What the service manager was told, and is to be told: times of CLOCK_MONOTONIC. */
-struct service {
-    uint64_t watchdog_ns; /* half of the manager's timeout; 0: no watchdog */
-    uint64_t told_ns;     /* the last notification */
-    uint64_t last_tick_ns;
-    uint64_t interval_ns; /* from that round to the next */
-    bool is_ready;        /* and the manager was notified */
-    bool has_failed;      /* the present round */
 };
 
 struct daemon {
@@ -93,8 +83,10 @@ struct daemon {
     struct changes changes;
     struct hints hints;
     struct history history;
-    struct service service;
     enum ending ending;
+    uint64_t watchdog_us;    /* the service manager's timeout; 0: none */
+    uint64_t told_ns;        /* the last sign of life */
+    bool is_ready;           /* and the manager was notified */
     uint64_t save_ns;        /* when it is due: at first at once, to report a wrong path early */
     char state_failure[256]; /* why, as logged; empty: it did not fail */
     char history_failure[256];
@@ -108,18 +100,6 @@ struct daemon {
  * called, so that no range is defined twice. Returns the exit status.
  */
 int daemon_run(struct settings *settings);
-
-/* In service.c: reads the environment. Without NOTIFY_SOCKET all of these do nothing. */
-void service_open(struct service *service);
-
-/* Reports READY after the first round without a failure. */
-void service_event(struct service *service, const struct riptide_agent_event *event);
-
-/* Tells the watchdog that rounds complete, if that is due. Returns a timeout for poll, ms. */
-int service_turn(struct service *service);
-
-/* Tells the manager at once, without blocking. Returns whether it was told. */
-bool service_notify(const char *text);
 
 /* In report.c: the line of the start, and one for each event. */
 void report_start(struct daemon *daemon);
@@ -165,8 +145,8 @@ bool destinations_describe(const struct riptide_window *window, char text[256]);
 /* In metrics.c: Prometheus text of now, which the caller frees; NULL: no memory. */
 char *metrics_text(struct daemon *daemon);
 
-/* In hints.c: takes the hints that the agent has loaded; logs their number. */
-void hints_load(struct daemon *daemon);
+/* In hints.c: lists the agent's hints. */
+void hints_read(struct daemon *daemon);
 
 /* Gives a hint, or a section, to the agent. -EINVAL, with a line: it could have no effect. */
 int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct riptide_error *error);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * riptide hint: lowers windows for a while, by knowledge that connections do not show; removes
- * hints, and lists them. riptided checks the values.
+ * hints, and lists them. riptided checks the values. Also pause, resume and metrics, a request
+ * each.
  */
 #include "commands.h"
 #include "request.h"
@@ -51,8 +52,7 @@ static void print_added(const json_t *answer)
 
     printf("%s: %s for %s, from the next round on\n", text_of(answer, "dst"),
            describe(answer, window), text_span(span, real(answer, "for_ms") / 1e3));
-    printf("  destinations known within: %lld; a restart %s it%s%s\n",
-           number(answer, "destinations"), json_is_true(get(answer, "is_kept")) ? "keeps" : "ends",
+    printf("  a restart %s it%s%s\n", json_is_true(get(answer, "is_kept")) ? "keeps" : "ends",
            *reason ? ": " : "", reason);
 }
 
@@ -83,4 +83,34 @@ int hint_run(const struct command_options *options)
                   has_time ? (json_int_t)(options->for_ns / NS_PER_MS) : REQUEST_MAX_HINT_MS,
                   "cwnd_max", (json_int_t)options->cwnd_max),
         print_added);
+}
+
+static void print_pause(const json_t *answer)
+{
+    const char *reason = text_of(answer, "reason");
+    char span[TEXT_SPAN_BYTES];
+
+    if (json_is_true(get(answer, "paused")))
+        printf("paused: no window is given until `riptide resume`%s%s%s\n",
+               json_is_true(get(answer, "is_kept")) ? ", also after a restart" : " or a restart",
+               *reason ? ": " : "", reason);
+    else if (real(answer, "suspended_s") > 0)
+        printf("resumed; still suspended for %s\n", text_span(span, real(answer, "suspended_s")));
+    else
+        puts("resumed");
+}
+
+int pause_run(const struct command_options *options)
+{
+    return client_print(options, json_pack("{s:s}", "request", options->command), print_pause);
+}
+
+static void print_metrics(const json_t *answer)
+{
+    fputs(text_of(answer, "metrics"), stdout);
+}
+
+int metrics_run(const struct command_options *options)
+{
+    return client_print(options, json_pack("{s:s}", "request", "metrics"), print_metrics);
 }

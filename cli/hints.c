@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hints and the pause: requests that change something, and their log lines. The daemon keeps a list
- * of hints with an end, as the agent has no walk over its own.
+ * Hints and the pause: requests that change something, and their log lines. The agent has no walk
+ * over its hints: those with an end are read from its state.
  */
 #include "daemon.h"
 
@@ -15,28 +15,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A section of the file has no end. */
-static struct riptide_hint *find(struct hints *hints, const struct riptide_prefix *dst,
-                                 bool has_end)
-{
-    for (size_t i = 0; i < hints->n; i++) {
-        if (cidr_equal(&hints->list[i].dst, dst) && (hints->list[i].until_ns > 0) == has_end)
-            return &hints->list[i];
-    }
-    return NULL;
-}
-
-/* There is room for all that the agent takes. */
-static void put(struct hints *hints, const struct riptide_hint *hint)
-{
-    struct riptide_hint *place = find(hints, &hint->dst, hint->until_ns > 0);
-
-    if (!place && hints->n < RIPTIDE_MAX_HINTS)
-        place = &hints->list[hints->n++];
-    if (place)
-        *place = *hint;
-}
 
 /* One for a part of a destination would never have an effect, as hints apply to destinations. */
 int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct riptide_error *error)
@@ -52,8 +30,6 @@ int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct rip
         return refuse(error, -EINVAL, "%s: is part of a destination, which has prefix-len%c = %u",
                       dst, is_ipv4 ? '4' : '6', len);
     r = riptide_agent_set_hint(daemon->agent, hint, error);
-    if (r == 0)
-        put(&daemon->hints, hint);
     if (r == RIPTIDE_E_FULL)
         refuse(error, r, "there are %d hints already", RIPTIDE_MAX_HINTS);
     return r;
@@ -73,34 +49,31 @@ size_t hints_count(struct daemon *daemon)
     return n;
 }
 
-/* "hint=PREFIX cwnd_max=N off=N until_ns=N left_ns=N": its end is by the wall clock. */
-static void load_line(struct hints *hints, const char *line)
+/* The agent has no more of them than the list has room for. */
+void hints_read(struct daemon *daemon)
 {
-    struct riptide_hint hint = { .off = false };
+    const struct settings *settings = daemon->settings;
+    struct hints *hints = &daemon->hints;
+    const uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
+    char *text = riptide_agent_get_state(daemon->agent), *line = text, dst[64];
+    struct riptide_hint hint;
     uint64_t left_ns;
-    char dst[64];
     int off;
 
-    if (sscanf(line, "hint=%63s cwnd_max=%" SCNu32 " off=%d until_ns=%*u left_ns=%" SCNu64, dst,
-               &hint.cwnd_max, &off, &left_ns) != 4 ||
-        riptide_prefix_parse(&hint.dst, dst) != 0)
-        return;
-    hint.off = off;
-    hint.until_ns = clock_read_ns(CLOCK_BOOTTIME) + left_ns;
-    put(hints, &hint);
-}
-
-void hints_load(struct daemon *daemon)
-{
-    const size_t n_sections = daemon->hints.n;
-    char *text = riptide_agent_get_state(daemon->agent), *line = text;
-
-    for (; line && (line = strstr(line, "\nhint=")); line++)
-        load_line(&daemon->hints, line + 1);
+    hints->n = settings->n_overrides;
+    memcpy(hints->list, settings->overrides, hints->n * sizeof(hint));
+    for (; line && (line = strstr(line, "\nhint=")); line++) {
+        hint = (struct riptide_hint){ .cwnd_min = 0 };
+        /* Its end is by the wall clock there. */
+        if (sscanf(line, "\nhint=%63s cwnd_max=%" SCNu32 " off=%d until_ns=%*u left_ns=%" SCNu64,
+                   dst, &hint.cwnd_max, &off, &left_ns) != 4 ||
+            riptide_prefix_parse(&hint.dst, dst) != 0)
+            continue;
+        hint.off = off;
+        hint.until_ns = now_ns + left_ns;
+        hints->list[hints->n++] = hint;
+    }
     free(text);
-    if (daemon->hints.n > n_sections)
-        log_line(LOG_INFO, "hints that go on from before the start: %zu",
-                 daemon->hints.n - n_sections);
 }
 
 static json_t *hint_json(const struct riptide_hint *hint, uint64_t now_ns)
@@ -126,16 +99,6 @@ json_t *answer_hints(struct daemon *daemon, const struct request *request,
     for (size_t i = 0; i < daemon->hints.n; i++)
         json_array_append_new(hints, hint_json(&daemon->hints.list[i], now_ns));
     return json_pack("{s:o}", "hints", hints);
-}
-
-static uint32_t count_destinations(struct riptide_agent *agent, const struct riptide_prefix *within)
-{
-    const struct riptide_window *window;
-    uint32_t cursor = 0, n = 0;
-
-    while (riptide_agent_next(agent, &cursor, &window) == 0)
-        n += cidr_contains(within, &window->dst);
-    return n;
 }
 
 /* Whether the last change is in a state file, which keeps it over a restart. */
@@ -167,7 +130,6 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
         .until_ns = clock_read_ns(CLOCK_BOOTTIME) + (uint64_t)request->for_ms * 1000000,
     };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], most[32];
-    uint32_t n = count_destinations(daemon->agent, &hint.dst);
 
     riptide_prefix_format(&hint.dst, dst);
     if (request->cwnd_max < 0 || request->cwnd_max > largest) {
@@ -181,38 +143,41 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
         refuse(error, -EINVAL, "for_ms: not 1 ms to a year");
         return NULL;
     }
-    hints_count(daemon);
     if (hints_add(daemon, &hint, error) != 0)
         return NULL;
+    hints_read(daemon);
     files_save(daemon, false); /* what has changed must outlive a crash */
     snprintf(most, sizeof(most), "at most %" PRIu32, hint.cwnd_max);
     log_line(LOG_INFO, "hint: %s for %.1f s: windows %s", dst, (double)request->for_ms / 1e3,
              hint.off ? "off" : most);
-    return json_pack("{s:s, s:b, s:o, s:I, s:I, s:b, s:o}", "dst", dst, "off", hint.off, "cwnd_max",
-                     figure_or_null(hint.cwnd_max), "for_ms", request->for_ms, "destinations",
-                     (json_int_t)n, "is_kept", is_kept(daemon), "reason",
-                     text_or_null(daemon->state_failure));
+    return json_pack("{s:s, s:b, s:o, s:I, s:b, s:o}", "dst", dst, "off", hint.off, "cwnd_max",
+                     figure_or_null(hint.cwnd_max), "for_ms", request->for_ms, "is_kept",
+                     is_kept(daemon), "reason", text_or_null(daemon->state_failure));
 }
 
 /* A section of the file is a hint as well: only a restart without it removes its bound. */
 json_t *answer_unhint(struct daemon *daemon, const struct request *request,
                       struct riptide_error *error)
 {
-    struct riptide_hint *hint = find(&daemon->hints, &request->dst, true);
+    const char *reason = "there is no hint for it; `riptide hint` lists them";
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
 
     riptide_prefix_format(&request->dst, text);
-    if (hint && riptide_agent_remove_hint(daemon->agent, &request->dst) == 0) {
-        *hint = daemon->hints.list[--daemon->hints.n];
-        files_save(daemon, false);
-        log_line(LOG_INFO, "hint: %s: removed", text);
-        return json_pack("{s:s}", "removed", text);
+    for (size_t i = hints_count(daemon); i-- > 0;) {
+        const struct riptide_hint *hint = &daemon->hints.list[i];
+
+        if (!cidr_equal(&hint->dst, &request->dst))
+            continue;
+        if (hint->until_ns > 0 && riptide_agent_remove_hint(daemon->agent, &hint->dst) == 0) {
+            hints_read(daemon);
+            files_save(daemon, false);
+            log_line(LOG_INFO, "hint: %s: removed", text);
+            return json_pack("{s:s}", "removed", text);
+        }
+        reason = "its bounds are a section of the configuration: remove that from the file, and "
+                 "restart riptided";
     }
-    refuse(error, -ENOENT, "%s: %s", text,
-           find(&daemon->hints, &request->dst, false)
-               ? "its bounds are a section of the configuration: remove that from the file, and "
-                 "restart riptided"
-               : "there is no hint for it; `riptide hint` lists them");
+    refuse(error, -ENOENT, "%s: %s", text, reason);
     return NULL;
 }
 

@@ -35,10 +35,10 @@ def test_hint_lowers_windows_is_taken_back_and_passes(net):
         wait_until(lambda: windows(net.host).get("203.0.113.1") == 5, "below the minimum for all")
         assert hint(net, "203.0.113.0/24", "--max", "5", "--for", "1s") == (
             "203.0.113.0/24: at most 5 for 1.0 s, from the next round on\n"
-            "  destinations known within: 1; a restart ends it\n")
+            "  a restart ends it\n")
         assert hint(net, "192.0.2.0/24", "--off", "--for", "1s") == (
             "192.0.2.0/24: no window for 1.0 s, from the next round on\n"
-            "  destinations known within: 0; a restart ends it\n")
+            "  a restart ends it\n")
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
         said = daemon.said()
     for line in ("windows at most 20\n", "windows off\n", "hint: 203.0.113.0/24: removed\n"):
@@ -57,7 +57,7 @@ def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
         wait_until(lambda: cwnds() == [True, True], "windows")
         assert hint(net, "203.0.113.0/24", "--off") == (
             "203.0.113.0/24: no window for 366 d, from the next round on\n"
-            "  destinations known within: 1; a restart ends it\n")
+            "  a restart ends it\n")
         wait_until(lambda: cwnds() == [False, True], "no window")
         why = "windows are off for 203.0.113.0/24"
         wait_until(lambda: f"203.0.113.1: withdrawn: {why}\n" in daemon.said(), "the line")
