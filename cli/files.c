@@ -72,6 +72,8 @@ void files_check(const struct settings *settings)
         if (paths[i] && access(dirname(directory), F_OK) < 0)
             log_line(LOG_WARNING, "%s: there is no directory for it now", paths[i]);
     }
+    if (settings->applier.cgroup && access(settings->applier.cgroup, F_OK) < 0)
+        log_line(LOG_WARNING, "%s: there is no such cgroup now", settings->applier.cgroup);
     if (settings->metrics && (!name || strcmp(name, ".prom") != 0))
         log_line(LOG_WARNING, "%s: node_exporter reads files whose name ends with .prom alone",
                  settings->metrics);

@@ -141,12 +141,9 @@ static int settle(struct settings *settings, struct riptide_error *error)
 {
     struct riptide_applier_config *applier = &settings->applier;
 
-    /* A program would end with it, and with the program what needs it. A dry run ends nothing. */
-    if (settings->once && !applier->dry_run && applier->backend == RIPTIDE_AUTO) {
+    /* A program would end with it. A dry run ends nothing. */
+    if (settings->once && !applier->dry_run && applier->backend == RIPTIDE_AUTO)
         applier->backend = RIPTIDE_ROUTES;
-        applier->holdout_percent = NOT_GIVEN;
-        applier->cgroup = NULL;
-    }
     if (applier->holdout_percent == NOT_GIVEN)
         applier->holdout_percent = applier->backend == RIPTIDE_ROUTES ? 0 : HOLDOUT_PERCENT;
     settings->agent.observer = &settings->observer;

@@ -54,6 +54,9 @@ int applier_config_take(struct riptide_applier_config *kept,
         return error_set_field(error, "applier.cgroup",
                                "%s; routes are for all of the host, the program is for a cgroup",
                                checked.cgroup);
+    if (checked.backend == RIPTIDE_ROUTES && !checked.pacing)
+        return error_set_field(error, "applier.pacing",
+                               "off; routes pace nothing, the program does");
     if (checked.cgroup && checked.cgroup[0] != '/')
         return error_set_field(error, "applier.cgroup", "%s; must be an absolute path",
                                checked.cgroup);

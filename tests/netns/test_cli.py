@@ -73,6 +73,9 @@ WRONG = {
         # Values that only the library can refuse.
         *((["--dry-run", "--apply", "routes", name, value], f"{name[2:]}: a prefix; ") for name, value in (
             ("--prefix-len4", "24"), ("--prefix-len6", "64"))),
+        # They are the program's, and --once leaves routes.
+        *(([*way, name, value], f"{name[2:]}: ") for way in (["--once"], ["--dry-run", "--apply", "routes"]) for name, value in (
+            ("--cgroup", "/sys/fs/cgroup"), ("--holdout-percent", "1"), ("--pacing", "no"))),
         (["--dry-run", "--interval", "1ms"], "interval"), (["--dry-run", "--table", "254"], "table"),
         (["--dry-run", "--cwnd-min", "50", "--cwnd-max", "40"], "cwnd"),
     ],
@@ -102,9 +105,11 @@ def test_configuration_that_is_refused(host, tmp_path):
 
 def test_check_warns_of_places_that_are_not_there(host, tmp_path):
     """The unit makes its directories, so these are no mistakes."""
-    done = host.run(RIPTIDED, "--check", "--state", tmp_path / "none/state", "--metrics", "/run/none/riptide.txt")
+    done = host.run(RIPTIDED, "--check", "--state", tmp_path / "none/state", "--metrics", "/run/none/riptide.txt",
+                    "--cgroup", "/sys/fs/cgroup/none")
     assert [line.partition(": warning: ")[2] for line in done.stderr.splitlines()] == [
         f"{tmp_path}/none/state: there is no directory for it now", "/run/none/riptide.txt: there is no directory for it now",
+        "/sys/fs/cgroup/none: there is no such cgroup now",
         "/run/none/riptide.txt: node_exporter reads files whose name ends with .prom alone"]
     assert not host.run(RIPTIDED, "--check", "--state", tmp_path / "state", "--metrics", tmp_path / "a.prom").stderr
 

@@ -127,7 +127,7 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
             configs_init(&configs);
             configs.applier.backend = cases[i].apply;
             configs.applier.cgroup = cases[i].cgroup;
-            configs.applier.pacing = pacing;
+            configs.applier.pacing = pacing || cases[i].apply == RIPTIDE_ROUTES;
             agent = agent_of(&configs);
             assert_int_equal(riptide_agent_start(agent, NULL), 0);
             is_given = agent_applier_stats(agent).backend != RIPTIDE_ROUTES;
