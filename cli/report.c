@@ -31,8 +31,8 @@ static void report_choice(const struct settings *settings,
 
     if (has_program && settings->applier.dry_run)
         log_line(LOG_INFO,
-                 "windows would be given by the program%s, if the kernel takes the program, which "
-                 "a dry run does not load",
+                 "windows would be given by the program%s; a dry run attaches it nowhere, and "
+                 "loads it if it has CAP_BPF",
                  stats->backend & RIPTIDE_ROUTES ? ", and by routes" : "");
     else if (settings->applier.backend == RIPTIDE_AUTO)
         log_event(lacks_holdout ? LOG_WARNING : LOG_INFO,

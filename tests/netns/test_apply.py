@@ -114,6 +114,8 @@ def test_a_refusal_of_the_verifier_is_said_in_its_words_and_is_no_wrong_option(n
     said = "the kernel refuses the program: invalid func unknown#9999\n"
     assert done.stderr.endswith(f"cannot start: {said}")
     assert done.returncode == 1
+    done = net.host.run("env", broken, RIPTIDE, "doctor")
+    assert f"windows by routes alone: {said.strip()}" in " ".join(done.stdout.split())
     with daemon("auto", command=("env", broken, RIPTIDED)) as riptided:
         assert status()["apply"]["by"] == "routes"
         assert said in riptided.said() + "\n"
@@ -303,8 +305,7 @@ def test_a_dry_run_of_one_round_says_what_auto_would_choose(net, cgroup, after_i
     net.host.sysctl("ipv4/tcp_slow_start_after_idle", after_idle)
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     said = net.host.run(RIPTIDED, "--dry-run", "--once", "--cgroup", cgroup, "--policy", "paper", "--prefix-len4", 24).stderr
-    assert (f"windows would be given by the program{beside}, if the kernel takes the program, "
-            "which a dry run does not load\n") in said
+    assert f"windows would be given by the program{beside}; a dry run attaches it nowhere, and loads it if it has CAP_BPF\n" in said
     assert f"203.0.113.0/24: would be applied: initcwnd {cwnd} " in said
 
 

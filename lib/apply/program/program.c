@@ -57,8 +57,8 @@ static const char *hidden_name(const char *path)
 /* An fd, also of a directory that was made anew. Errors: -ENOENT, which may pass; -EINVAL. */
 static int cgroup_open(const struct cgroup *cgroup, struct riptide_error *error)
 {
-    CLEANUP(closep) int fd =
-        openat(cgroup->at_fd, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CLEANUP(closep)
+    int fd = openat(cgroup->at_fd, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int opened = fd, r = -errno;
     struct statfs found;
 
@@ -149,7 +149,7 @@ static int load_code(const struct bpf_insn *code, size_t n, char log[LOG_BYTES])
 
     return BPF(BPF_PROG_LOAD, expected_attach_type, .prog_type = BPF_PROG_TYPE_SOCK_OPS,
                .expected_attach_type = BPF_CGROUP_SOCK_OPS, .prog_name = "riptide",
-               .license = (uintptr_t)"Dual MIT/GPL", .insns = (uintptr_t)code,
+               .license = (uintptr_t) "Dual MIT/GPL", .insns = (uintptr_t)code,
                .insn_cnt = (uint32_t)n, .log_level = LOG_STATS, .log_buf = (uintptr_t)log,
                .log_size = LOG_BYTES);
 }
@@ -341,11 +341,13 @@ struct program *program_free(struct program *program)
 
 int program_start(struct program *program, struct riptide_error *error)
 {
-    int r;
+    int r = load(program, error);
 
-    if (program->config->dry_run)
-        return 0;
-    r = load(program, error);
+    /* Without the privilege a dry start cannot tell whether the kernel takes it. */
+    if (program->config->dry_run) {
+        close_all(program);
+        return r == -EPERM ? 0 : r;
+    }
     if (r == 0)
         r = attach(program, error);
     if (r < 0)
