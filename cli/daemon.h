@@ -108,12 +108,19 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
 /* In health.c: keeps what answers need of an event. */
 void health_note(struct daemon *daemon, const struct riptide_agent_event *event);
 
-/* One word; `reason`: what is missing of the configured, or empty. */
-const char *health_word(const struct daemon *daemon, char reason[256]);
+/* How the daemon is: a word, what is missing of the configured (or empty), what to do (or NULL). */
+struct diagnosis {
+    const char *word, *remedy;
+    char reason[256];
+};
+void health_diagnose(const struct daemon *daemon, struct diagnosis *diagnosis);
 
-/* Who has most of the destinations that there can be. */
-void health_explain_full(const struct settings *settings,
-                         const struct riptide_estimator_stats *stats, char reason[256]);
+/* Destinations whose route the kernel refuses, and one of them. */
+uint64_t health_count_refused(const struct daemon *daemon, struct riptide_route *first);
+
+/* Who has most of the destinations that there can be. Returns `reason`. */
+const char *health_explain_full(const struct settings *settings,
+                                const struct riptide_estimator_stats *stats, char reason[256]);
 
 /* Connections that opened since the start; by routes, as they closed. */
 struct riptide_program_counts health_count_opened(const struct daemon *daemon);

@@ -62,14 +62,16 @@ static json_t *row_json(const struct riptide_window *window)
 /* Why no window is given, or not all; empty: all are. */
 static void explain_off(const struct daemon *daemon, char off[256])
 {
-    const char *health = health_word(daemon, off);
+    struct diagnosis diagnosis;
 
+    health_diagnose(daemon, &diagnosis);
     if (daemon->settings->applier.dry_run)
         snprintf(off, 256, "a dry run");
-    else if (strcmp(health, "paused") == 0)
+    else if (strcmp(diagnosis.word, "paused") == 0)
         snprintf(off, 256, "paused, until riptide resume");
-    else if (strcmp(health, "off") && strcmp(health, "degraded") && strcmp(health, "suspended"))
-        off[0] = '\0';
+    else if (!strcmp(diagnosis.word, "off") || !strcmp(diagnosis.word, "degraded") ||
+             !strcmp(diagnosis.word, "suspended"))
+        snprintf(off, 256, "%s", diagnosis.reason);
 }
 
 json_t *answer_show(struct daemon *daemon, const struct request *request,

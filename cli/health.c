@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -82,14 +83,30 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
     }
 }
 
-void health_explain_full(const struct settings *settings,
-                         const struct riptide_estimator_stats *stats, char reason[256])
+const char *health_explain_full(const struct settings *settings,
+                                const struct riptide_estimator_stats *stats, char reason[256])
 {
     char largest[RIPTIDE_PREFIX_TEXT_BYTES];
 
     riptide_prefix_format(&stats->largest, largest);
     snprintf(reason, 256, "%s has %" PRIu32 " of --max-destinations %" PRIu32, largest,
              stats->largest_destinations, settings->estimator.max_destinations);
+    return reason;
+}
+
+uint64_t health_count_refused(const struct daemon *daemon, struct riptide_route *first)
+{
+    const struct riptide_window *window;
+    uint32_t cursor = 0;
+    uint64_t n = 0;
+
+    if (riptide_agent_get_stats(daemon->agent)->applier->failed == 0)
+        return 0;
+    while (riptide_agent_next(daemon->agent, &cursor, &window) == 0) {
+        if (window->route && window->route->state == RIPTIDE_ROUTE_FAILED && n++ == 0)
+            *first = *window->route;
+    }
+    return n;
 }
 
 /* The table from which the kernel answers where it does not take our route; 0: not known. */
@@ -109,58 +126,87 @@ static uint32_t find_table(struct riptide_agent *agent)
     return 0;
 }
 
-/* Routes and rules are read only where there is something to explain. */
-static void explain_not_taken(const struct daemon *daemon,
-                              const struct riptide_applier_stats *stats, char reason[256])
+__attribute__((format(printf, 4, 5))) static void say(struct diagnosis *diagnosis, const char *word,
+                                                      const char *remedy, const char *format, ...)
 {
+    va_list args;
+
+    diagnosis->word = word;
+    diagnosis->remedy = remedy;
+    va_start(args, format);
+    vsnprintf(diagnosis->reason, sizeof(diagnosis->reason), format, args);
+    va_end(args);
+}
+
+/* Routes and rules are read only where there is something to explain. */
+static void say_not_taken(struct diagnosis *diagnosis, const struct daemon *daemon,
+                          const struct riptide_applier_stats *stats, bool has_program)
+{
+    const char *word = stats->routes_not_taken == stats->routes ? "off" : "degraded";
     char before[KERNEL_RULES_BYTES];
 
     kernel_read_rules(0, find_table(daemon->agent), before);
-    snprintf(reason, 256, "TCP does not use %" PRIu64 " of %" PRIu64 " routes%s%s",
-             stats->routes_not_taken, stats->routes, *before ? "; before ours: " : "", before);
+    say(diagnosis, has_program ? "ok" : word, has_program ? NULL : REMEDY_OF_RULES,
+        "TCP does not use %" PRIu64 " of %" PRIu64 " routes%s%s", stats->routes_not_taken,
+        stats->routes, *before ? "; before ours: " : "", before);
+}
+
+static void say_refused(struct diagnosis *diagnosis, const struct riptide_applier_stats *stats,
+                        bool has_program, uint64_t n, const struct riptide_route *first)
+{
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(&first->dst, dst);
+    say(diagnosis, stats->routes > 0 || has_program ? "degraded" : "off",
+        "mend the route that they copy (ip route get), or set apply = program, which needs none",
+        "the kernel refuses %" PRIu64 " of %" PRIu64 " routes, as to %s: %s", n, stats->routes + n,
+        dst, first->reason);
 }
 
 /* The first that holds, from what stops all windows to what stops none. */
-const char *health_word(const struct daemon *daemon, char reason[256])
+void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
 {
+    static const char no_cause[] = "remove that cause: riptided then gives windows again by itself";
     const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
     const struct riptide_applier_stats *stats = agent->applier;
     const bool has_program = (stats->backend & RIPTIDE_PROGRAM) && !stats->program_reason;
     const char *const no_rules = stats->rules_reason[stats->rules_reason[0] ? 0 : 1];
     /* Why connections of IPv4 and IPv6 get no window; NULL: they get one. */
     const char *why[2] = { NULL, NULL };
+    struct riptide_route first = { .error = 0 };
+    const uint64_t n_refused = health_count_refused(daemon, &first);
+    char full[256];
 
     for (int i = 0; i < 2 && !has_program; i++)
         why[i] = stats->backend & RIPTIDE_ROUTES ? stats->rules_reason[i] : stats->program_reason;
-    reason[0] = '\0';
-    if (daemon->health.failure[0]) {
-        snprintf(reason, 256, "%s", daemon->health.failure);
-        return "failing";
-    }
-    if (agent->is_paused)
-        return "paused";
-    if (why[0] && why[1]) {
-        snprintf(reason, 256, "%s", why[0]);
-        return health_suspended_s(daemon) > 0 ? "suspended" : "off";
-    }
-    if (why[0] || why[1]) {
-        snprintf(reason, 256, "IPv%c: %s", why[0] ? '4' : '6', no_rules);
-        return "degraded";
-    }
-    if (stats->routes_not_taken > 0)
-        explain_not_taken(daemon, stats, reason);
-    if (reason[0] && !has_program)
-        return stats->routes_not_taken == stats->routes ? "off" : "degraded";
-    if (stats->backend == RIPTIDE_BOTH && (no_rules || !has_program)) {
-        snprintf(reason, 256, "windows are given %s only: %s",
-                 has_program ? "by the program" : "by routes",
-                 has_program ? no_rules : stats->program_reason);
-        return "ok";
-    }
-    if (daemon->health.n_ticks == 0)
-        return "starting";
-    if (!agent->estimator->is_full)
-        return "ok";
-    health_explain_full(daemon->settings, agent->estimator, reason);
-    return "full";
+    if (daemon->health.failure[0])
+        say(found, "failing", "systemctl restart riptided, if it does not end by itself", "%s",
+            daemon->health.failure);
+    else if (agent->is_paused)
+        say(found, "paused", "riptide resume", "%s", "");
+    else if (why[0] && why[1] && health_suspended_s(daemon) > 0)
+        say(found, "suspended",
+            "wait, or set holdout-percent = 0; a smaller cwnd-max may help the next time", "%s",
+            why[0]);
+    else if (why[0] && why[1])
+        say(found, "off", no_cause, "%s", why[0]);
+    else if (why[0] || why[1])
+        say(found, "degraded", no_cause, "IPv%c: %s", why[0] ? '4' : '6', no_rules);
+    else if (n_refused > 0)
+        say_refused(found, stats, has_program, n_refused, &first);
+    else if (stats->routes_not_taken > 0 && !has_program)
+        say_not_taken(found, daemon, stats, false);
+    else if (daemon->health.n_ticks == 0)
+        say(found, "starting", NULL, "%s", "");
+    else if (agent->estimator->is_full)
+        say(found, "full", "a larger max-destinations, or prefix-len6 = 64", "%s",
+            health_explain_full(daemon->settings, agent->estimator, full));
+    else if (stats->routes_not_taken > 0)
+        say_not_taken(found, daemon, stats, true);
+    else if (stats->backend == RIPTIDE_BOTH && (no_rules || !has_program))
+        say(found, "ok", NULL, "windows are given %s only: %s",
+            has_program ? "by the program" : "by routes",
+            has_program ? no_rules : stats->program_reason);
+    else
+        say(found, "ok", NULL, "%s", "");
 }

@@ -31,11 +31,13 @@ static void put_change(FILE *out, const char *name, const struct riptide_change 
             change->high);
 }
 
-static void put_backends(FILE *out, const struct riptide_applier_config *config,
+static void put_backends(FILE *out, const struct daemon *daemon,
                          const struct riptide_applier_stats *applier)
 {
+    const struct riptide_applier_config *config = &daemon->settings->applier;
     const bool is_dry = config->dry_run;
     const bool has_program = (applier->backend & RIPTIDE_PROGRAM) && !applier->program_reason;
+    struct riptide_route refused;
     char info[96];
 
     snprintf(info, sizeof(info), "riptide_apply_info{asked=\"%s\",by=\"%s\"}",
@@ -50,6 +52,8 @@ static void put_backends(FILE *out, const struct riptide_applier_config *config,
     put(out, "riptide_routes{state=\"applied\"}", (double)applier->routes,
         "Destinations by the state of their route.");
     put(out, "riptide_routes{state=\"left_alone\"}", (double)applier->left_alone, NULL);
+    put(out, "riptide_routes{state=\"failed\"}", (double)health_count_refused(daemon, &refused),
+        NULL);
     put(out, "riptide_routes_not_taken", (double)applier->routes_not_taken,
         "Of those applied, routes that TCP does not use, as another rule comes first.");
     put(out, "riptide_route_write_failures_total", (double)applier->failed,
@@ -104,7 +108,7 @@ char *metrics_text(struct daemon *daemon)
         return NULL;
     snprintf(info, sizeof(info), "riptide_build_info{version=\"%s\"}", riptide_version());
     put(out, info, 1, "The version that runs.");
-    put_backends(out, &daemon->settings->applier, stats->applier);
+    put_backends(out, daemon, stats->applier);
     put_windows(out, daemon);
     if (riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0) {
         put(out, "riptide_effect_connections{arm=\"window\"}", (double)verdict.connections,

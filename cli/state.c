@@ -11,20 +11,17 @@
 
 /* Each word for the health in riptided's answer; the last one stands for any other. */
 static const struct {
-    const char *health, *line, *remedy; /* line "": the figures say it */
-    bool is_trouble;                    /* windows should be given, and are not, or not all */
+    const char *health, *line; /* line "": the figures say it */
+    bool is_trouble;           /* windows should be given, and are not, or not all */
 } states[] = {
-    { "ok", "", "", false },
-    { "starting", "starting. No round is complete yet", "", false },
-    { "paused", "PAUSED. New connections start without windows", "riptide resume", false },
-    { "off", "NO EFFECT. No connection gets a window", "", true },
-    { "degraded", "DEGRADED. Not all connections get their window", "", true },
-    { "suspended", "SUSPENDED. Windows did harm; they are tried again later",
-      "wait, or set holdout-percent = 0; a smaller cwnd-max may help the next time", true },
-    { "full", "FULL. New destinations find no free place",
-      "a larger max-destinations, or prefix-len6 = 64", true },
-    { "failing", "FAILING. The open connections cannot be read",
-      "systemctl restart riptided, if it does not end by itself", true },
+    { "ok", "", false },
+    { "starting", "starting. No round is complete yet", false },
+    { "paused", "PAUSED. New connections start without windows", false },
+    { "off", "NO EFFECT. No connection gets a window", true },
+    { "degraded", "DEGRADED. Not all connections get their window", true },
+    { "suspended", "SUSPENDED. Windows did harm; they are tried again later", true },
+    { "full", "FULL. New destinations find no free place", true },
+    { "failing", "FAILING. The open connections cannot be read", true },
 };
 
 static void read_answer(struct state *state)
@@ -36,13 +33,8 @@ static void read_answer(struct state *state)
         i--;
     snprintf(state->line, sizeof(state->line), "%s", states[i].line);
     snprintf(state->why, sizeof(state->why), "%s", text_of(status, "reason"));
-    snprintf(state->remedy, sizeof(state->remedy), "%s", states[i].remedy);
+    snprintf(state->remedy, sizeof(state->remedy), "%s", text_of(status, "do"));
     state->is_trouble = states[i].is_trouble;
-    if (state->is_trouble && !states[i].remedy[0])
-        snprintf(state->remedy, sizeof(state->remedy), "%s",
-                 number(status, "not_taken") > 0
-                     ? REMEDY_OF_RULES
-                     : "remove that cause: riptided then gives windows again by itself");
 }
 
 /* It has touched its socket at the end of each round. */

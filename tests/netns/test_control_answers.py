@@ -106,7 +106,7 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
         first, *others = fits(net.host.run(RIPTIDE, "status", check=False), code)
         assert code == 0 or first == "riptide: NO EFFECT. No connection gets a window."
         assert reason in " ".join("\n".join(others).split())
-        assert any(line.startswith("  do           put that rule behind ours (ip rule)") for line in others) == (code == 4)
+        assert any(line.startswith("  do           let that rule match fewer connections") for line in others) == (code == 4)
         metrics = net.host.run(RIPTIDE, "metrics").stdout
         assert "\nriptide_routes_not_taken 2\n" in metrics and '\nriptide_routes{state="applied"} 2\n' in metrics
         if apply == "routes":  # nor does one that closes count as one with a window
@@ -117,6 +117,32 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
         for family in ("-4", "-6"):
             net.host.ip(family, "rule", "del", "pref", priority)
         wait_until(lambda: (status()["not_taken"], status()["health"]) == (0, "ok"), "ours again")
+
+
+@pytest.mark.parametrize("apply, health, first", [
+    ("routes", "off", "NO EFFECT. No connection gets a window."),
+    ("both", "degraded", "DEGRADED. Not all connections get their window."),
+])
+def test_copies_of_routes_that_the_kernel_refuses_are_said(net, daemon, apply, health, first):
+    """Their gateway is no longer known to be on the link."""
+    net.host.ip("route", "del", "10.0.0.0/24", "dev", "eth0")
+    for peer in ("203.0.113.1", "203.0.113.2"):
+        net.learned(peer, 30)
+    with daemon(apply) as riptided:
+        found = wait_until(lambda: (found := status())["refused"] == 2 and found, "two refusals")
+        reason = found["reason"]
+        assert re.fullmatch(r"the kernel refuses 2 of 2 routes, as to 203\.0\.113\.[12]: Nexthop has invalid gateway", reason)
+        assert (found["health"], found["routes"]) == (health, 0)
+        said, *others = fits(net.host.run(RIPTIDE, "status", check=False), 4)
+        others = " ".join("\n".join(others).split())
+        assert said == f"riptide: {first}" and reason in others and f" do {found['do']}" in others
+        metrics = net.host.run(RIPTIDE, "metrics").stdout
+        assert '\nriptide_routes{state="failed"} 2\n' in metrics
+        doctor = {row["check"]: row for row in riptide_json(net.host, "doctor", check=False)["findings"]}["daemon"]
+        assert doctor["kind"] == "PROBLEM" and reason in doctor["what"] and doctor["do"] == found["do"]
+        net.host.ip("route", "add", "10.0.0.0/24", "dev", "eth0")
+        wait_until(lambda: (status()["refused"], status()["health"]) == (0, "ok"), "both routes")
+        assert riptided.said().count("203.0.113.1: failed: ") == 1
 
 
 @pytest.mark.parametrize("apply", ["routes", "program"])

@@ -63,7 +63,7 @@ def test_rules_of_others(net):
         priority = add_wg_quick_rules(host)
         found = wait_until(lambda: (now := findings(host))["daemon"][0] == "PROBLEM" and now, "routes that are not taken")
         assert f"before ours: IPv4 priority {priority} lookup main suppress_prefixlength 0" in found["daemon"][1] and "51820" not in found["daemon"][1]
-        assert found["daemon"][2].startswith("put that rule behind ours") and found["rules"][0] == "passed"
+        assert found["daemon"][2].startswith("let that rule match fewer connections") and found["rules"][0] == "passed"
 
 
 def test_first_rule_that_would_change_the_hosts_routing_is_refused(net):

@@ -87,7 +87,7 @@ def test_rule_that_comes_before_ours_is_named(net):
             said = derived(net.host, address)
             assert said.startswith(f"{address}: connections start with {starts} segments")
             assert f"a rule of another program comes before ours: IPv{family} priority {priority} lookup main suppress_prefixlength 0\n" in said
-            assert "  do           put that rule behind ours (ip rule), or set apply = program" in said
+            assert "  do           let that rule match fewer connections (ip rule), or" in said
         wait_until(lambda: net.host.run(RIPTIDE, "show").stdout.startswith("  off          TCP does not use 2 of 3 routes; before ours: "), "both")
         window = windows(net.host)["198.51.100.1"]
         assert derived(net.host, "198.51.100.1").startswith(f"198.51.100.1: connections start with {window} segments\n")
