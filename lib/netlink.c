@@ -23,17 +23,6 @@ int netlink_set_option(const struct mnl_socket *socket, int option, int value)
     return mnl_socket_setsockopt(socket, option, &value, sizeof(value)) < 0 ? -errno : 0;
 }
 
-/* libmnl does not connect its sockets, which would so accept messages of any process. */
-static int bind_and_connect(struct mnl_socket *socket)
-{
-    const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
-
-    if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
-        connect(mnl_socket_get_fd(socket), (const struct sockaddr *)&kernel, sizeof(kernel)) < 0)
-        return -errno;
-    return 0;
-}
-
 /* Beyond rmem_max or wmem_max with CAP_NET_ADMIN; without it up to these. */
 static void set_buffer(const struct mnl_socket *socket, int forced, int option, uint32_t n_bytes)
 {
@@ -45,10 +34,14 @@ static void set_buffer(const struct mnl_socket *socket, int forced, int option, 
 
 int netlink_open(struct mnl_socket **socketp, int bus, uint32_t queue_bytes)
 {
+    const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
     struct mnl_socket *socket = mnl_socket_open2(bus, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    int r = socket ? bind_and_connect(socket) : -errno;
+    int r;
 
-    if (r < 0) {
+    /* libmnl does not connect its sockets, which would so accept messages of any process. */
+    if (!socket || mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
+        connect(mnl_socket_get_fd(socket), (const struct sockaddr *)&kernel, sizeof(kernel)) < 0) {
+        r = -errno;
         netlink_close(socket);
         return r;
     }
@@ -183,28 +176,19 @@ void netlink_add(struct netlink *netlink, struct nlmsghdr *request)
 
 static int send_all(const struct netlink *netlink, const void *bytes, size_t n_bytes)
 {
-    ssize_t n;
-
-    do
-        n = mnl_socket_sendto(netlink->socket, bytes, n_bytes);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? -errno : 0;
+    return mnl_socket_sendto(netlink->socket, bytes, n_bytes) < 0 ? -errno : 0;
 }
 
-/* Receives a datagram of the kernel, skipping others. Returns its bytes, 0: there is none. */
-static int receive(struct netlink *netlink)
+/* Receives a datagram of the kernel, skipping others. Errors: -ENOBUFS: there is none. */
+static int receive(struct netlink *netlink, struct netlink_walk *walk)
 {
-    size_t n_bytes = 0;
     int r;
 
+    *walk = (struct netlink_walk){ (void *)netlink->buffer, 0 };
     for (;;) {
-        r = netlink_receive(netlink->socket, netlink->buffer, NETLINK_BUFFER_BYTES, &n_bytes);
-        if (r == RIPTIDE_E_AGAIN)
-            return 0;
-        if (r == 0)
-            return (int)n_bytes;
-        if (r < 0 && r != -EMSGSIZE)
-            return r;
+        r = netlink_receive(netlink->socket, netlink->buffer, NETLINK_BUFFER_BYTES, &walk->left);
+        if (r != RIPTIDE_E_INVALID && r != -EMSGSIZE)
+            return r == RIPTIDE_E_AGAIN ? -ENOBUFS : r;
         netlink->malformed++;
     }
 }
@@ -255,49 +239,35 @@ static const struct nlmsghdr *next_answer(struct netlink *netlink, struct netlin
     return NULL;
 }
 
-/* Hands out the answers of one datagram. Returns whether the last request was answered. */
-static bool answers_of(struct netlink *netlink, size_t n_bytes, uint32_t n_requests,
-                       netlink_answer_fn *on_answer, void *userdata)
-{
-    struct netlink_walk walk = { (void *)netlink->buffer, n_bytes };
-    const struct nlmsghdr *message;
-    uint32_t first = netlink->sequence - n_requests + 1;
-    bool is_last = false;
-
-    while ((message = next_answer(netlink, &walk, n_requests))) {
-        bool is_end = message->nlmsg_type == NLMSG_ERROR;
-
-        netlink->error = is_end ? netlink_end_error(message) : 0;
-        read_text(netlink, message);
-        is_last |= is_end && message->nlmsg_seq == netlink->sequence;
-        if (on_answer)
-            on_answer(userdata, message->nlmsg_seq - first, message, netlink->error, netlink->text);
-    }
-    return is_last;
-}
-
 int netlink_exchange(struct netlink *netlink, netlink_answer_fn *on_answer, void *userdata)
 {
-    uint32_t n_requests = netlink->batch_n;
-    size_t n_bytes = netlink->batch_bytes;
+    uint32_t n_requests = netlink->batch_n, first = netlink->sequence - n_requests + 1;
+    const struct nlmsghdr *message;
+    struct netlink_walk walk;
     bool is_answered = false;
     int r;
 
     if (n_requests == 0)
         return 0;
-    netlink->batch_n = 0;
-    netlink->batch_bytes = 0;
     /* The acknowledgement of the last request ends the answers. */
     netlink->last_request->nlmsg_flags |= NLM_F_ACK;
-    r = send_all(netlink, netlink->batch, n_bytes);
-    while (r >= 0 && !is_answered) {
-        r = receive(netlink);
-        if (r == 0)
-            return -ENOBUFS;
-        if (r > 0)
-            is_answered = answers_of(netlink, (size_t)r, n_requests, on_answer, userdata);
+    r = send_all(netlink, netlink->batch, netlink->batch_bytes);
+    netlink->batch_n = 0;
+    netlink->batch_bytes = 0;
+    while (r == 0 && !is_answered) {
+        r = receive(netlink, &walk);
+        while (r == 0 && (message = next_answer(netlink, &walk, n_requests))) {
+            bool is_end = message->nlmsg_type == NLMSG_ERROR;
+
+            netlink->error = is_end ? netlink_end_error(message) : 0;
+            read_text(netlink, message);
+            is_answered |= is_end && message->nlmsg_seq == netlink->sequence;
+            if (on_answer)
+                on_answer(userdata, message->nlmsg_seq - first, message, netlink->error,
+                          netlink->text);
+        }
     }
-    return r < 0 ? r : 0;
+    return r;
 }
 
 int netlink_request(struct netlink *netlink, struct nlmsghdr *request, struct riptide_error *error)
@@ -313,8 +283,10 @@ int netlink_request(struct netlink *netlink, struct nlmsghdr *request, struct ri
 
 int netlink_dump(struct netlink *netlink, struct nlmsghdr *request)
 {
+    struct netlink_walk rest;
+
     /* The rest of a dump that was given up would make the kernel refuse this one. */
-    while (receive(netlink) > 0)
+    while (receive(netlink, &rest) == 0)
         ;
     request->nlmsg_seq = ++netlink->sequence;
     netlink->is_interrupted = false;
@@ -323,14 +295,11 @@ int netlink_dump(struct netlink *netlink, struct nlmsghdr *request)
 
 int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, void *userdata)
 {
-    struct netlink_walk walk = { (void *)netlink->buffer, 0 };
     const struct nlmsghdr *message;
-    int r = receive(netlink);
+    struct netlink_walk walk;
+    int r = receive(netlink, &walk);
 
-    if (r <= 0)
-        return r < 0 ? r : -ENOBUFS;
-    walk.left = (size_t)r;
-    while ((message = next_answer(netlink, &walk, 1))) {
+    while (r >= 0 && (message = next_answer(netlink, &walk, 1))) {
         if (message->nlmsg_flags & NLM_F_DUMP_INTR)
             netlink->is_interrupted = true;
         if (message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR) {
@@ -338,10 +307,8 @@ int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, v
             return r < 0 ? r : RIPTIDE_E_DONE;
         }
         r = on_message(userdata, message);
-        if (r < 0)
-            return r;
     }
-    return 0;
+    return r < 0 ? r : 0;
 }
 
 bool netlink_is_transient(int error)
