@@ -127,41 +127,34 @@ void prefix_table_guess(const struct prefix_table *table, const struct riptide_p
 }
 
 /*
- * By realloc, which moves the pages of a large table instead of copying them: two copies at once
- * would be the peak of an agent's memory.
+ * Doubles the slots; buckets are kept at twice the slots, so at most half are in use. By realloc,
+ * which moves the pages of a large table instead of copying them: two copies at once would be the
+ * peak of an agent's memory.
  */
-static int resize(struct prefix_table *table, uint32_t capacity)
-{
-    size_t before = (size_t)(table->entries - table->block), offset;
-    unsigned char *block = realloc(table->block, capacity * table->entry_bytes + CACHE_LINE_BYTES);
-
-    if (!block)
-        return -ENOMEM;
-    offset = -(uintptr_t)block % CACHE_LINE_BYTES;
-    if (offset != before)
-        memmove(block + offset, block + before, table->n_slots * table->entry_bytes);
-    table->block = block;
-    table->entries = block + offset;
-    table->capacity = capacity;
-    return 0;
-}
-
-/* Doubles the slots; buckets are kept at twice the slots, so at most half are in use. */
 static int grow(struct prefix_table *table)
 {
     uint32_t capacity = table->capacity ? table->capacity * 2 : MIN_CAPACITY;
-    uint32_t n_buckets = capacity * 2;
-    uint32_t *buckets = malloc(n_buckets * sizeof(*buckets));
-    int r = buckets ? resize(table, capacity) : -ENOMEM;
+    size_t before = (size_t)(table->entries - table->block), after;
+    size_t buckets_bytes = capacity * 2 * sizeof(*table->buckets);
+    uint32_t *buckets = malloc(buckets_bytes);
+    unsigned char *block = NULL;
 
-    if (r < 0) {
+    if (buckets)
+        block = realloc(table->block, capacity * table->entry_bytes + CACHE_LINE_BYTES);
+    if (!block) {
         free(buckets);
-        return r;
+        return -ENOMEM;
     }
+    after = -(uintptr_t)block % CACHE_LINE_BYTES;
+    if (after != before)
+        memmove(block + after, block + before, table->n_slots * table->entry_bytes);
+    table->block = block;
+    table->entries = block + after;
+    table->capacity = capacity;
     free(table->buckets);
     table->buckets = buckets;
-    table->n_buckets = n_buckets;
-    memset(buckets, 0xff, n_buckets * sizeof(*buckets));
+    table->n_buckets = capacity * 2;
+    memset(buckets, 0xff, buckets_bytes);
     for (uint32_t slot = 0; slot < table->n_slots; slot++)
         put(table, slot);
     return 0;
