@@ -19,12 +19,10 @@ const uint8_t families[2] = { AF_INET, AF_INET6 };
 
 bool prefix_is_valid(const struct riptide_prefix *prefix)
 {
-    struct riptide_prefix masked = *prefix;
+    uint8_t bits = prefix_family_bits(prefix->family);
 
-    if (prefix_family_bits(prefix->family) == 0 || prefix->len > prefix_family_bits(prefix->family))
-        return false;
-    prefix_truncate(&masked, prefix->len);
-    return prefix_equal(prefix, &masked);
+    /* With bits after its length it would not be in the range that it spans. */
+    return bits > 0 && prefix->len <= bits && prefix_contains(prefix, prefix);
 }
 
 int prefix_compare(const void *a, const void *b)
@@ -73,8 +71,7 @@ void prefix_truncate(struct riptide_prefix *prefix, uint8_t len)
 RIPTIDE_PUBLIC int riptide_prefix_parse(struct riptide_prefix *prefix, const char *text)
 {
     char address[RIPTIDE_PREFIX_TEXT_BYTES];
-    const char *slash = strchr(text, '/');
-    size_t n = slash ? (size_t)(slash - text) : strlen(text);
+    size_t n = strcspn(text, "/");
     struct riptide_prefix parsed;
     uint8_t bytes[16], family;
     unsigned long len;
@@ -92,10 +89,10 @@ RIPTIDE_PUBLIC int riptide_prefix_parse(struct riptide_prefix *prefix, const cha
     else
         return -EINVAL;
     len = prefix_family_bits(family);
-    if (slash) {
-        len = strtoul(slash + 1, &end, 10);
+    if (text[n]) {
+        len = strtoul(text + n + 1, &end, 10);
         /* strtoul would accept a sign or a blank. */
-        if (!isdigit((unsigned char)slash[1]) || *end || len > prefix_family_bits(family))
+        if (!isdigit((unsigned char)text[n + 1]) || *end || len > prefix_family_bits(family))
             return -EINVAL;
     }
     prefix_from_address(&parsed, family, bytes);
