@@ -33,37 +33,30 @@ void closep(int *fdp)
     *fdp = -1;
 }
 
-/* Cuts too long a text in the middle, where a long value is: name and reason are at its ends. */
-static void put_text(char *text, size_t size, const char *format, va_list arguments)
-{
-    char whole[PATH_MAX + 256];
-    size_t head = size / 2, n;
-
-    vsnprintf(whole, sizeof(whole), format, arguments);
-    n = strlen(whole);
-    if (n < size)
-        memcpy(text, whole, n + 1);
-    else
-        snprintf(text, size, "%.*s...%s", (int)head, whole, whole + n + 4 - (size - head));
-}
-
 int error_set_element(struct riptide_error *error, const char *field, size_t i, const char *format,
                       ...)
 {
+    const size_t size = sizeof(error->text), head = size / 2;
+    char whole[PATH_MAX + 256];
     va_list arguments;
-    int n = 0;
+    size_t n = 0;
 
     if (!error)
         return -EINVAL;
     /* No field's name fills the text. */
     if (field && i == SIZE_MAX)
-        n = snprintf(error->text, sizeof(error->text), "%s: ", field);
+        n = (size_t)snprintf(whole, size, "%s: ", field);
     else if (field)
-        n = snprintf(error->text, sizeof(error->text), "%.*s[%zu]: ", (int)strcspn(field, "["),
-                     field, i);
+        n = (size_t)snprintf(whole, size, "%.*s[%zu]: ", (int)strcspn(field, "["), field, i);
     va_start(arguments, format);
-    put_text(error->text + n, sizeof(error->text) - (size_t)n, format, arguments);
+    vsnprintf(whole + n, sizeof(whole) - n, format, arguments);
     va_end(arguments);
+    n = strlen(whole);
+    /* Too long a text is cut in the middle, where a long value is: its ends say what and why. */
+    if (n < size)
+        memcpy(error->text, whole, n + 1);
+    else
+        snprintf(error->text, size, "%.*s...%s", (int)head, whole, whole + n + 4 - (size - head));
     error->field = field;
     error->index = i == SIZE_MAX ? -1 : (int64_t)i;
     return -EINVAL;
@@ -123,19 +116,17 @@ void struct_give(void *to, size_t to_size, const void *from, size_t from_size)
     memcpy(to, from, from_size < to_size ? from_size : to_size);
 }
 
-int array_append(void *arrayp, uint32_t *np, uint32_t *capacityp, const void *element, size_t size)
+int array_append(void *arrayp, uint32_t *np, const void *element, size_t size)
 {
-    uint32_t capacity = *capacityp ? *capacityp * 2 : 16;
-    void *array, *larger;
+    void *array;
 
     memcpy(&array, arrayp, sizeof(array));
-    if (*np == *capacityp) {
-        larger = reallocarray(array, capacity, size);
-        if (!larger)
+    /* It always has room up to the next power of two: none is left at one. */
+    if ((*np & (*np - 1)) == 0) {
+        array = reallocarray(array, *np ? 2 * (size_t)*np : 1, size);
+        if (!array)
             return -ENOMEM;
-        array = larger;
         memcpy(arrayp, &array, sizeof(array));
-        *capacityp = capacity;
     }
     memcpy((char *)array + *np * size, element, size);
     ++*np;

@@ -92,6 +92,6 @@ bool is_zero(const void *bytes, size_t n);
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size);
 
 /* Appends a copy of `element` to *arrayp, which is from malloc. Errors: -ENOMEM. */
-int array_append(void *arrayp, uint32_t *np, uint32_t *capacityp, const void *element, size_t size);
+int array_append(void *arrayp, uint32_t *np, const void *element, size_t size);
 
 #endif

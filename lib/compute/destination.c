@@ -97,9 +97,8 @@ static int make_room(struct riptide_estimator *estimator, const struct riptide_p
     if (slot == NONE)
         return RIPTIDE_E_FULL;
     idlest = destination_at(estimator, slot);
-    if (idlest->popped.cwnd > 0 &&
-        array_append(&estimator->withdrawn, &estimator->n_withdrawn, &estimator->withdrawn_capacity,
-                     &idlest->dst, sizeof(idlest->dst)) != 0)
+    if (idlest->popped.cwnd > 0 && array_append(&estimator->withdrawn, &estimator->n_withdrawn,
+                                                &idlest->dst, sizeof(idlest->dst)) != 0)
         return -ENOMEM;
     estimator->stats.destinations -= has_window(idlest);
     destination_remove(estimator, slot);

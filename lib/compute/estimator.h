@@ -104,7 +104,7 @@ struct riptide_estimator {
     uint32_t hand; /* where the next search for one that gives way begins */
     /* Destinations that gave way, to be withdrawn before others are popped; NULL: none so far. */
     struct riptide_prefix *withdrawn;
-    uint32_t n_withdrawn, withdrawn_capacity;
+    uint32_t n_withdrawn;
     struct hint hints[RIPTIDE_MAX_HINTS]; /* sorted by prefix */
     uint32_t n_hints;
     struct riptide_estimate popped;

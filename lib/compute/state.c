@@ -168,7 +168,7 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
 static bool head_check(const char *line, uint64_t realtime_ns, uint64_t *saved_nsp,
                        struct riptide_error *error)
 {
-    bool is_damaged = !strstr(line, " saved_ns=");
+    bool is_damaged = false;
     uint64_t saved_ns = state_number(line, " saved_ns=", UINT64_MAX, &is_damaged);
 
     *saved_nsp = saved_ns;

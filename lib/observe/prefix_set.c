@@ -19,7 +19,7 @@ int prefix_set_add(struct prefix_set *set, const struct riptide_prefix *prefix, 
 {
     const struct prefix_rule rule = { .prefix = *prefix, .verdict = verdict };
 
-    return array_append(&set->rules, &set->n, &set->capacity, &rule, sizeof(rule));
+    return array_append(&set->rules, &set->n, &rule, sizeof(rule));
 }
 
 static int compare_rules(const void *a, const void *b)

@@ -20,8 +20,7 @@ struct prefix_rule {
 struct prefix_set {
     struct prefix_rule *rules; /* after prefix_set_finish: each prefix before those inside it */
     uint32_t n;
-    uint32_t n4; /* of these, the first n4 are IPv4 */
-    uint32_t capacity;
+    uint32_t n4;            /* of these, the first n4 are IPv4 */
     bool verdict;           /* for addresses in no prefix */
     uint64_t last_bytes[4]; /* then: the last bytes that contained addresses may have, as bits */
 };

@@ -41,7 +41,7 @@ struct program {
     const char *reason;           /* one of them, why it was not attached; NULL: it was */
     /* In the order of setting; the kernel has the first n_written. */
     struct queued *queue;
-    uint32_t n_popped, n_written, n_queued, capacity;
+    uint32_t n_popped, n_written, n_queued;
     int refusal; /* -errno of the next one, which all others wait for; 0: not tried */
 };
 

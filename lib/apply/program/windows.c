@@ -23,8 +23,7 @@ int windows_set(struct program *program, const struct riptide_wanted *wanted)
             return 0;
         }
     }
-    return array_append(&program->queue, &program->n_queued, &program->capacity, &queued,
-                        sizeof(queued));
+    return array_append(&program->queue, &program->n_queued, &queued, sizeof(queued));
 }
 
 static int write_window(const struct program *program, const struct riptide_wanted *wanted)
@@ -107,8 +106,8 @@ void windows_tick(struct program *program)
         refused = program->queue[program->n_written];
         for (uint32_t i = program->n_written + 1; i < program->n_queued; i++)
             is_replaced |= prefix_equal(&program->queue[i].wanted.dst, &refused.wanted.dst);
-        if (is_replaced || array_append(&program->queue, &program->n_queued, &program->capacity,
-                                        &refused, sizeof(refused)) == 0)
+        if (is_replaced ||
+            array_append(&program->queue, &program->n_queued, &refused, sizeof(refused)) == 0)
             program->queue[program->n_written++].is_told = true;
     }
     n = program->n_popped;

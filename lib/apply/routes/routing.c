@@ -29,7 +29,6 @@ void routing_begin_routes(struct routing *routing)
     free(routing->anyip);
     *routing = (struct routing){ .links = routing->links,
                                  .n_links = routing->n_links,
-                                 .links_capacity = routing->links_capacity,
                                  .is_forwarding = routing->is_forwarding,
                                  .shortest_direct = UINT8_MAX };
 }
@@ -39,8 +38,7 @@ int routing_add_local(struct routing *routing, const struct route *route)
 {
     if (route->type != RTN_LOCAL || prefix_is_host(&route->dst) || route->dst.addr[0] == 127)
         return 0;
-    return array_append(&routing->anyip, &routing->n_anyip, &routing->anyip_capacity, &route->dst,
-                        sizeof(route->dst));
+    return array_append(&routing->anyip, &routing->n_anyip, &route->dst, sizeof(route->dst));
 }
 
 /* Each link has link-local and multicast routes, which lead to no destination of ours. */
@@ -194,8 +192,7 @@ static bool parse_link(struct link *link, const struct nlmsghdr *message, const 
 
 static int add_link(struct routing *routing, const struct link *link)
 {
-    return array_append(&routing->links, &routing->n_links, &routing->links_capacity, link,
-                        sizeof(*link));
+    return array_append(&routing->links, &routing->n_links, link, sizeof(*link));
 }
 
 int routing_take_link(struct routing *routing, const struct nlmsghdr *message)

@@ -19,7 +19,7 @@ struct link {
 
 struct routing {
     struct link *links;
-    uint32_t n_links, links_capacity;
+    uint32_t n_links;
     /* For each of families[]: why no destination can have a window (static); NULL: it can. */
     const char *reason[2];
     bool has_foreign[2];     /* our table has a route of another protocol to a host */
@@ -40,7 +40,7 @@ struct routing {
      * prefix of type local (AnyIP) wins over main's routes inside it.
      */
     struct riptide_prefix *anyip;
-    uint32_t n_anyip, anyip_capacity;
+    uint32_t n_anyip;
     struct riptide_prefix inside; /* a route of main inside one of them; family 0: none */
 };
 

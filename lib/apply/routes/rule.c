@@ -115,7 +115,7 @@ int rules_add(struct rules *rules, const struct nlmsghdr *message)
         return r;
     rules->n_ours += rule.is_ours;
     rules->has_conditional |= !rule.is_ours && !rule.is_unconditional;
-    return array_append(&rules->list, &rules->n, &rules->capacity, &rule, sizeof(rule));
+    return array_append(&rules->list, &rules->n, &rule, sizeof(rule));
 }
 
 void rules_deinit(struct rules *rules)

@@ -26,7 +26,7 @@ struct rule {
 /* The rules of one family, in the kernel's order. */
 struct rules {
     struct rule *list;
-    uint32_t n, capacity;
+    uint32_t n;
     uint32_t n_ours;
     bool has_conditional; /* of another program, so that TCP may not use our table */
 };
