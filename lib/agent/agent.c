@@ -21,11 +21,16 @@ static void agent_freep(struct riptide_agent **agentp)
 }
 
 /* The stages, and one epoll over their fds and the timer. */
-static int stages_new(struct riptide_agent *agent, const struct stages *stages,
-                      struct riptide_error *error)
+static int stages_new(struct riptide_agent *agent, struct riptide_error *error)
 {
-    int fds[3], r = riptide_observer_new(&agent->observer, &stages->observer, error);
+    const struct stages *stages = &agent->stages;
+    int fds[3], r;
 
+    agent->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    agent->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (agent->epoll_fd < 0 || agent->timer_fd < 0)
+        return -errno;
+    r = riptide_observer_new(&agent->observer, &stages->observer, error);
     if (r == 0)
         r = riptide_estimator_new(&agent->estimator, &stages->estimator, error);
     if (r == 0)
@@ -45,46 +50,35 @@ static int stages_new(struct riptide_agent *agent, const struct stages *stages,
     return 0;
 }
 
-static int agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
-                     struct riptide_error *error)
-{
-    CLEANUP(agent_freep) struct riptide_agent *agent = NULL;
-    struct stages stages;
-    int r;
-
-    r = stages_take(&stages, config, error);
-    if (r < 0)
-        return r;
-    agent = calloc(1, sizeof(*agent));
-    if (!agent)
-        return -ENOMEM;
-    agent->pid = getpid();
-    agent->next_ns = RIPTIDE_NEVER_NS;
-    agent->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    agent->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (agent->epoll_fd < 0 || agent->timer_fd < 0)
-        return -errno;
-    r = stages_new(agent, &stages, error);
-    if (r < 0)
-        return r;
-    agent->stages = stages;
-    if (stages.agent.state && !(agent->state = strdup(stages.agent.state)))
-        return -ENOMEM;
-    interval_init(&agent->interval, stages.agent.interval_ns, stages.estimator.ttl_ns,
-                  stages.agent.max_share);
-    agent->backend = stages.applier.backend ? stages.applier.backend : RIPTIDE_BOTH;
-
-    *agentp = agent;
-    agent = NULL;
-    return 0;
-}
-
 RIPTIDE_PUBLIC int riptide_agent_new(struct riptide_agent **agentp,
                                      const struct riptide_agent_config *config,
                                      struct riptide_error *error)
 {
+    CLEANUP(agent_freep) struct riptide_agent *agent = calloc(1, sizeof(*agent));
+    struct stages *stages;
+    int r;
+
     error_set(error, "%s", "");
-    return error_fill(error, agent_new(agentp, config, error));
+    if (!agent)
+        return error_fill(error, -ENOMEM);
+    agent->pid = getpid();
+    agent->next_ns = RIPTIDE_NEVER_NS;
+    agent->epoll_fd = agent->timer_fd = -1;
+    stages = &agent->stages;
+    r = stages_take(stages, config, error);
+    if (r == 0)
+        r = stages_new(agent, error);
+    if (r == 0 && stages->agent.state && !(agent->state = strdup(stages->agent.state)))
+        r = -ENOMEM;
+    if (r < 0)
+        return error_fill(error, r);
+    interval_init(&agent->interval, stages->agent.interval_ns, stages->estimator.ttl_ns,
+                  stages->agent.max_share);
+    agent->backend = stages->applier.backend ? stages->applier.backend : RIPTIDE_BOTH;
+
+    *agentp = agent;
+    agent = NULL;
+    return 0;
 }
 
 RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *agent)

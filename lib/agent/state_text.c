@@ -38,7 +38,7 @@ static void put_hints(FILE *out, const struct riptide_estimator *estimator, stru
         const struct riptide_hint *hint = &estimator->hints[i].hint;
         uint64_t left_ns = hint->until_ns - clocks.now_ns;
 
-        if (!hint_has_end(hint) || hint->until_ns <= clocks.now_ns)
+        if (hint->until_ns == RIPTIDE_NEVER_NS || hint->until_ns <= clocks.now_ns)
             continue;
         riptide_prefix_format(&hint->dst, dst);
         fprintf(out,

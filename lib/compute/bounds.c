@@ -12,7 +12,7 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
                       struct riptide_error *error)
 {
     const struct riptide_estimator_config *config = &estimator->config;
-    bool has_end = hint_has_end(hint);
+    bool has_end = hint->until_ns != RIPTIDE_NEVER_NS;
     uint32_t max = hint->cwnd_max ? hint->cwnd_max : config->cwnd_max;
     uint32_t min = hint->cwnd_min ? hint->cwnd_min : config->cwnd_min;
 
@@ -43,7 +43,7 @@ static uint32_t find_own(const struct riptide_estimator *estimator,
     uint32_t i = find_last(estimator, dst);
 
     while (i != NONE && prefix_equal(&estimator->hints[i].hint.dst, dst)) {
-        if (hint_has_end(&estimator->hints[i].hint) == has_end)
+        if ((estimator->hints[i].hint.until_ns != RIPTIDE_NEVER_NS) == has_end)
             return i;
         i--;
     }
@@ -124,7 +124,7 @@ static void link_one(struct riptide_estimator *estimator, uint32_t i)
     own->around = around;
     own->kept = around == NONE ? NULL : hints[around].kept;
     own->cap = around == NONE ? NULL : hints[around].cap;
-    if (!hint_has_end(&own->hint))
+    if (own->hint.until_ns == RIPTIDE_NEVER_NS)
         own->kept = &own->hint;
     else if (!own->cap || max_of(&own->hint, 0) < max_of(own->cap, 0))
         own->cap = &own->hint;
@@ -143,28 +143,30 @@ static void hints_changed(struct riptide_estimator *estimator, const struct ript
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_set_hint(struct riptide_estimator *estimator,
-                                              const struct riptide_hint *hint,
+                                              const struct riptide_hint *given,
                                               struct riptide_error *error)
 {
-    uint32_t own = find_own(estimator, &hint->dst, hint_has_end(hint)), n = estimator->n_hints;
+    struct riptide_hint hint = *given;
+    uint32_t own, n = estimator->n_hints;
     int r;
 
     error_set(error, "%s", "");
-    r = hint_check(estimator, hint, error);
+    if (hint.until_ns == 0)
+        hint.until_ns = RIPTIDE_NEVER_NS;
+    r = hint_check(estimator, &hint, error);
     if (r < 0)
         return r;
+    own = find_own(estimator, &hint.dst, hint.until_ns != RIPTIDE_NEVER_NS);
     if (own == NONE && n == RIPTIDE_MAX_HINTS)
         return RIPTIDE_E_FULL;
     if (own == NONE) {
-        own = find_last(estimator, &hint->dst) + 1;
+        own = find_last(estimator, &hint.dst) + 1;
         memmove(&estimator->hints[own + 1], &estimator->hints[own],
                 (n - own) * sizeof(*estimator->hints));
         estimator->n_hints++;
     }
-    estimator->hints[own].hint = *hint;
-    if (!hint_has_end(hint))
-        estimator->hints[own].hint.until_ns = RIPTIDE_NEVER_NS;
-    hints_changed(estimator, &hint->dst);
+    estimator->hints[own].hint = hint;
+    hints_changed(estimator, &hint.dst);
     return 0;
 }
 

@@ -16,34 +16,32 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
                                          const struct riptide_estimator_config *given,
                                          struct riptide_error *error)
 {
-    CLEANUP(estimator_freep) struct riptide_estimator *estimator = NULL;
     size_t memory_bytes, entry_bytes = sizeof(struct destination);
-    const struct riptide_estimator_config *config;
+    struct riptide_estimator_config config;
+    struct riptide_estimator *estimator;
     int r;
 
     error_set(error, "%s", "");
+    r = estimator_config_check(&config, given, error);
+    if (r < 0)
+        return r;
     estimator = calloc(1, sizeof(*estimator));
     if (!estimator)
         return error_fill(error, -ENOMEM);
-    r = estimator_config_check(&estimator->config, given, error);
-    if (r < 0)
-        return error_fill(error, r);
-    config = &estimator->config;
-    memory_bytes = config->policy->memory_bytes;
+    estimator->config = config;
+    memory_bytes = config.policy->memory_bytes;
     estimator->memory_at = offsetof(struct destination, memory);
     if (memory_bytes > SMALL_MEMORY_BYTES) {
         estimator->memory_at = entry_bytes;
         entry_bytes += (memory_bytes + 7) / 8 * 8;
     }
-    prefix_table_init(&estimator->table, entry_bytes, config->max_destinations);
+    prefix_table_init(&estimator->table, entry_bytes, config.max_destinations);
     /* And one for a destination to which another one gives way. */
-    prefix_table_init(&estimator->shares, sizeof(struct share), config->max_destinations + 1);
-    estimator->is_by_host = config->prefix_len4 == 32 && config->prefix_len6 == 128;
+    prefix_table_init(&estimator->shares, sizeof(struct share), config.max_destinations + 1);
+    estimator->is_by_host = config.prefix_len4 == 32 && config.prefix_len6 == 128;
     estimator->changed = NONE;
-    estimator->input.config = config;
-
+    estimator->input.config = &estimator->config;
     *estimatorp = estimator;
-    estimator = NULL;
     return 0;
 }
 

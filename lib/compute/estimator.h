@@ -68,7 +68,7 @@ struct destination {
 static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of a destination");
 
 struct hint {
-    struct riptide_hint hint; /* begins with its prefix */
+    struct riptide_hint hint; /* begins with its prefix; until_ns is not 0 */
     uint32_t around;          /* the longest other one that contains it, or NONE */
     /* Of it and those around it, what decides within it; NULL: none. */
     const struct riptide_hint *kept; /* the longest without an end */
@@ -137,11 +137,6 @@ static inline uint64_t age_ns_of(const struct destination *destination, uint64_t
     return now_ns - (uint64_t)destination->updated_ns;
 }
 
-static inline void estimator_freep(struct riptide_estimator **estimatorp)
-{
-    riptide_estimator_free(*estimatorp);
-}
-
 /* The caller's over the defaults. Both: errors -EINVAL, -E2BIG, with a line. */
 int estimator_config_check(struct riptide_estimator_config *checked,
                            const struct riptide_estimator_config *config,
@@ -193,11 +188,6 @@ void estimate_bound(const struct riptide_estimator *estimator, struct riptide_es
 
 /* Removes hints whose end has passed. */
 void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
-
-static inline bool hint_has_end(const struct riptide_hint *hint)
-{
-    return hint->until_ns != 0 && hint->until_ns != RIPTIDE_NEVER_NS;
-}
 
 struct clocks {
     uint64_t now_ns, realtime_ns; /* the estimator's, and CLOCK_REALTIME then */

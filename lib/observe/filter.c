@@ -198,24 +198,19 @@ static void compile(struct filter *filter)
     lead_to(filter, place);
 }
 
-static int copy_ports(struct ports *copy, const struct riptide_port_range *ranges, size_t n)
+static void copy_ports(struct ports *copy, const struct riptide_port_range *ranges, size_t n)
 {
-    copy->ranges = calloc(n ? n : 1, sizeof(*ranges));
-    if (!copy->ranges)
-        return -ENOMEM;
-    if (n > 0)
-        memcpy(copy->ranges, ranges, n * sizeof(*ranges));
-    copy->n = n;
-    return 0;
+    for (; copy->n < n; copy->n++)
+        copy->ranges[copy->n] = ranges[copy->n];
 }
 
 int filter_init(struct filter *filter, const struct riptide_scope *scope)
 {
     struct prefix_set *set = &filter->prefixes;
-    int r = copy_ports(&filter->local, scope->local_ports, scope->n_local_ports);
+    int r = 0;
 
-    if (r == 0)
-        r = copy_ports(&filter->remote, scope->remote_ports, scope->n_remote_ports);
+    copy_ports(&filter->local, scope->local_ports, scope->n_local_ports);
+    copy_ports(&filter->remote, scope->remote_ports, scope->n_remote_ports);
     set->verdict = scope->n_learn == 0;
     for (size_t i = 0; r == 0 && i < scope->n_learn; i++)
         r = prefix_set_add(set, &scope->learn[i], true);
@@ -232,8 +227,6 @@ int filter_init(struct filter *filter, const struct riptide_scope *scope)
 void filter_deinit(struct filter *filter)
 {
     prefix_set_deinit(&filter->prefixes);
-    free(filter->local.ranges);
-    free(filter->remote.ranges);
 }
 
 const void *filter_get(const struct filter *filter, size_t *n_bytesp)

@@ -19,7 +19,7 @@ enum {
 
 /* None: all ports. */
 struct ports {
-    struct riptide_port_range *ranges;
+    struct riptide_port_range ranges[FILTER_MAX_PORT_RANGES];
     size_t n;
 };
 

@@ -53,18 +53,21 @@ static int open_sockets(struct riptide_observer *observer)
     return r;
 }
 
-static int observer_new(struct riptide_observer **observerp,
-                        const struct riptide_observer_config *given, struct riptide_error *error)
+RIPTIDE_PUBLIC int riptide_observer_new(struct riptide_observer **observerp,
+                                        const struct riptide_observer_config *given,
+                                        struct riptide_error *error)
 {
     CLEANUP(observer_freep) struct riptide_observer *observer = NULL;
     struct riptide_observer_config config;
-    int r = observer_config_check(&config, given, error);
+    int r;
 
+    error_set(error, "%s", "");
+    r = observer_config_check(&config, given, error);
     if (r < 0)
         return r;
     observer = calloc(1, sizeof(*observer));
     if (!observer)
-        return -ENOMEM;
+        return error_fill(error, -ENOMEM);
     observer->pid = getpid();
     observer->epoll_fd = -1;
     observer->has_events = config.destroy_events >= RIPTIDE_DESTROY_EVENTS_YES;
@@ -72,7 +75,7 @@ static int observer_new(struct riptide_observer **observerp,
     observer->dump.filter = &observer->filter;
     r = filter_init(&observer->filter, &config.scope);
     if (r < 0)
-        return r;
+        return error_fill(error, r);
     if (prefix_set_is_empty(&observer->filter.prefixes))
         return error_set_field(error, "observer.scope.exclude",
                                "exclude covers all of scope: nothing matches");
@@ -85,14 +88,6 @@ static int observer_new(struct riptide_observer **observerp,
     *observerp = observer;
     observer = NULL;
     return 0;
-}
-
-RIPTIDE_PUBLIC int riptide_observer_new(struct riptide_observer **observerp,
-                                        const struct riptide_observer_config *config,
-                                        struct riptide_error *error)
-{
-    error_set(error, "%s", "");
-    return error_fill(error, observer_new(observerp, config, error));
 }
 
 RIPTIDE_PUBLIC struct riptide_observer *riptide_observer_free(struct riptide_observer *observer)

@@ -15,6 +15,11 @@
 #define MS UINT64_C(1000000)
 
 /* One that is freed where it goes out of scope. */
+static inline void estimator_freep(struct riptide_estimator **estimatorp)
+{
+    riptide_estimator_free(*estimatorp);
+}
+
 #define ESTIMATOR CLEANUP(estimator_freep) struct riptide_estimator
 
 static inline struct riptide_estimator_config config_of_policy(const char *policy)
