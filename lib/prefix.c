@@ -70,10 +70,10 @@ void prefix_truncate(struct riptide_prefix *prefix, uint8_t len)
 
 RIPTIDE_PUBLIC int riptide_prefix_parse(struct riptide_prefix *prefix, const char *text)
 {
+    uint8_t bytes[16], family = strchr(text, ':') ? AF_INET6 : AF_INET;
     char address[RIPTIDE_PREFIX_TEXT_BYTES];
     size_t n = strcspn(text, "/");
     struct riptide_prefix parsed;
-    uint8_t bytes[16], family;
     unsigned long len;
     char *end;
 
@@ -81,12 +81,7 @@ RIPTIDE_PUBLIC int riptide_prefix_parse(struct riptide_prefix *prefix, const cha
         return -EINVAL;
     memcpy(address, text, n);
     address[n] = '\0';
-
-    if (inet_pton(AF_INET, address, bytes) == 1)
-        family = AF_INET;
-    else if (inet_pton(AF_INET6, address, bytes) == 1)
-        family = AF_INET6;
-    else
+    if (inet_pton(family, address, bytes) != 1)
         return -EINVAL;
     len = prefix_family_bits(family);
     if (text[n]) {

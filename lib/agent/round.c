@@ -32,14 +32,6 @@ int round_arm(struct riptide_agent *agent)
     return 0;
 }
 
-/* The next round begins one interval after this one began; missed rounds are skipped. */
-static void schedule(struct riptide_agent *agent, uint64_t now_ns)
-{
-    uint64_t next_ns = agent->next_ns + agent->interval.current_ns;
-
-    agent->next_ns = next_ns > now_ns ? next_ns : now_ns + agent->interval.current_ns;
-}
-
 /* This round's dump has ended: its cost determines the beginning of the next one. */
 static void end_observing(struct riptide_agent *agent, bool is_complete)
 {
@@ -146,24 +138,9 @@ static void begin_round(struct riptide_agent *agent, uint64_t now_ns)
 }
 
 /*
- * Most closed connections do not count and return early. The time of the path is that from before
- * this sample, whose own time depends on its arm.
+ * Enters a closed connection, to a destination that had this before it: the time of the path is
+ * that from before the sample, whose own time depends on its arm.
  */
-static enum outcome_entry enter(struct riptide_agent *agent, const struct riptide_sample *sample,
-                                uint32_t path_rtt_us, struct opened opened)
-{
-    enum outcome_entry entry;
-    struct outcome outcome;
-
-    if (sample->acked_bytes <= (uint64_t)KERNEL_CWND * sample->mss_bytes)
-        return OUTCOME_SMALL;
-    entry = outcome_of(&outcome, sample, path_rtt_us);
-    if (entry == OUTCOME_COUNTS)
-        experiment_enter(&agent->experiment, opened, &outcome, &sample->dst);
-    return entry;
-}
-
-/* Enters a closed connection, to a destination that had this before it. */
 static void enter_closed(struct riptide_agent *agent, const struct riptide_sample *sample,
                          const struct before *before)
 {
@@ -174,13 +151,17 @@ static void enter_closed(struct riptide_agent *agent, const struct riptide_sampl
     bool is_given =
         !is_on && before->cwnd > 0 && agent->flights_wait == 0 &&
         (agent->backend & RIPTIDE_PROGRAM || applier_has_route(agent->applier, &sample->dst));
+    enum outcome_entry entry = OUTCOME_WITHOUT;
+    struct outcome outcome;
 
     if (is_noted ? opened.arm == ARM_WINDOW : is_given)
         agent->closed_with_window++;
     if (is_noted)
-        experiment->entries[enter(agent, sample, before->min_rtt_us, opened)]++;
-    else if (is_on && before->cwnd > 0)
-        experiment->entries[OUTCOME_WITHOUT]++;
+        entry = outcome_of(&outcome, sample, before->min_rtt_us);
+    if (entry == OUTCOME_COUNTS)
+        experiment_enter(experiment, opened, &outcome, &sample->dst);
+    if (is_noted || (is_on && before->cwnd > 0))
+        experiment->entries[entry]++;
 }
 
 /* The estimator counts invalid samples, and those that it has no place for. */
@@ -296,7 +277,10 @@ int round_on_timer(struct riptide_agent *agent)
         return hand_over(agent);
     if (read(agent->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    schedule(agent, now_ns);
+    /* The next round begins one interval after this one began; missed rounds are skipped. */
+    agent->next_ns += agent->interval.current_ns;
+    if (agent->next_ns <= now_ns)
+        agent->next_ns = now_ns + agent->interval.current_ns;
     /*
      * If a round takes longer than the interval, no other one begins; a dump for which the kernel
      * was busy is requested again, and one that the kernel does not continue is given up.

@@ -121,17 +121,12 @@ static bool load_outcome(struct outcomes *outcomes, const char *line)
     size_t at;
     int n = 0;
 
-    if (sscanf(line, "outcome=%zu sums=%n", &at, &n) != 1 || n == 0 || at >= ALL_SUMS)
+    sscanf(line, "outcome=%zu sums=%lf,%lf,%lf,%lf,%lf%n", &at, &sums[0], &sums[1], &sums[2],
+           &sums[3], &sums[4], &n);
+    if (n == 0 || line[n] || at >= ALL_SUMS)
         return false;
-    line += n;
-    for (size_t sum = 0; sum < SUMS; sum++) {
-        char *end;
-
-        sums[sum] = strtod(line, &end) * sum_unit[sum];
-        if (end == line || *end != (sum + 1 < SUMS ? ',' : '\0'))
-            return false;
-        line = end + 1;
-    }
+    for (size_t sum = 0; sum < SUMS; sum++)
+        sums[sum] *= sum_unit[sum];
     if (!sums_are_possible(sums))
         return false;
     memcpy(all[at], sums, sizeof(sums));

@@ -8,34 +8,10 @@
 
 #include <stdio.h>
 
-/* Whether one backend has something of the window's destination: finds it. */
-static bool find_given(const struct riptide_agent *agent, enum riptide_backend backend, bool is_off,
-                       struct riptide_route *given)
-{
-    const struct riptide_estimate *estimate = agent->window.estimate;
-    /* A dry run has no map, which would have the window. */
-    bool would_have = backend == RIPTIDE_PROGRAM && agent->stages.applier.dry_run && estimate &&
-                      estimate->cwnd > 0;
-    const struct riptide_route *found;
-
-    if (!(agent->backend & backend) || agent->phase == PHASE_STOPPED)
-        return false;
-    if (riptide_applier_find(agent->applier, &agent->window.dst, backend, &found) == 0) {
-        *given = *found;
-        return true;
-    }
-    if (!is_off && !would_have)
-        return false;
-    *given = (struct riptide_route){
-        .dst = agent->window.dst,
-        .state = is_off ? RIPTIDE_ROUTE_WITHDRAWN : RIPTIDE_ROUTE_APPLIED,
-        .initcwnd = estimate->cwnd,
-        .backend = backend,
-    };
-    return true;
-}
-
-/* What it has, or `popped` of it, with the reason that it is not in force; `why` NULL: it is. */
+/*
+ * What one backend has of the window's destination, or `popped` of it, with the reason that it is
+ * not in force; `why` NULL: it is. NULL: it has nothing.
+ */
 static const struct riptide_route *fill_given(const struct riptide_agent *agent,
                                               enum riptide_backend backend, const char *why,
                                               const struct riptide_route *popped,
@@ -44,11 +20,26 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
     const struct riptide_estimate *estimate = agent->window.estimate;
     /* A hint, not the backend, has withdrawn it. */
     bool is_off = estimate && estimate->cwnd == 0 && estimate->hint.family != 0;
+    /* A dry run has no map, which would have the window. */
+    bool would_have = backend == RIPTIDE_PROGRAM && agent->stages.applier.dry_run && estimate &&
+                      estimate->cwnd > 0;
+    bool has_any = agent->backend & backend && agent->phase != PHASE_STOPPED;
+    const struct riptide_route *found;
     char off[RIPTIDE_PREFIX_TEXT_BYTES];
 
     if (popped && popped->backend == backend)
         *given = *popped;
-    else if (!find_given(agent, backend, is_off, given))
+    else if (has_any &&
+             riptide_applier_find(agent->applier, &agent->window.dst, backend, &found) == 0)
+        *given = *found;
+    else if (has_any && (is_off || would_have))
+        *given = (struct riptide_route){
+            .dst = agent->window.dst,
+            .state = is_off ? RIPTIDE_ROUTE_WITHDRAWN : RIPTIDE_ROUTE_APPLIED,
+            .initcwnd = estimate->cwnd,
+            .backend = backend,
+        };
+    else
         return NULL;
     if (is_off && given->state == RIPTIDE_ROUTE_WITHDRAWN) {
         riptide_prefix_format(&estimate->hint, off);

@@ -37,11 +37,12 @@ enum outcome_entry outcome_of(struct outcome *outcome, const struct riptide_samp
     uint32_t rtt_us = path_rtt_us > 0 ? path_rtt_us : sample->min_rtt_us;
     double rounds, time, share;
 
+    /* Most connections: the cheapest reason comes first. */
+    if (sample->acked_bytes <= KERNEL_CWND * mss_bytes)
+        return OUTCOME_SMALL;
     if (sample->busy_time_us == 0 || sample->min_rtt_us == 0 || mss_bytes == 0 || sent == 0 ||
         rtt_us < class_rtt_us[0])
         return OUTCOME_UNMEASURED;
-    if (sample->acked_bytes <= KERNEL_CWND * mss_bytes)
-        return OUTCOME_SMALL;
     if (sample->acked_bytes < once * mss_bytes / 2)
         return OUTCOME_APPLICATION;
     /* Jiffies can make a time shorter than a round trip, but data takes at least one. */
