@@ -164,7 +164,7 @@ int prefix_table_insert(struct prefix_table *table, const struct riptide_prefix 
                         uint32_t *slotp)
 {
     uint32_t slot = prefix_table_find(table, key);
-    int r;
+    int r = 0;
 
     if (slot != PREFIX_TABLE_NONE) {
         *slotp = slot;
@@ -172,15 +172,14 @@ int prefix_table_insert(struct prefix_table *table, const struct riptide_prefix 
     }
     if (table->n >= table->max)
         return RIPTIDE_E_FULL;
-    if (table->free == PREFIX_TABLE_NONE && table->n_slots == table->capacity) {
-        r = grow(table);
-        if (r < 0)
-            return r;
-    }
-    if (table->free != PREFIX_TABLE_NONE) {
-        slot = table->free;
+    slot = table->free;
+    if (slot != PREFIX_TABLE_NONE) {
         memcpy(&table->free, key_at(table, slot)->addr, sizeof(table->free));
     } else {
+        if (table->n_slots == table->capacity)
+            r = grow(table);
+        if (r < 0)
+            return r;
         slot = table->n_slots++;
     }
     memset(prefix_table_at(table, slot), 0, table->entry_bytes);

@@ -172,7 +172,7 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     if (slot != NONE) {
         before->cwnd = destination_at(estimator, slot)->cwnd;
         if (sample->closed)
-            before->min_rtt_us = path_rtt_us_of(estimator, destination_at(estimator, slot));
+            before->min_rtt_us = estimate_of(estimator, destination_at(estimator, slot)).min_rtt_us;
     }
     if (sample->closed && sample->shown)
         return RIPTIDE_E_LEFT_OUT;

@@ -100,18 +100,8 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
     return estimate;
 }
 
-uint32_t path_rtt_us_of(const struct riptide_estimator *estimator, struct destination *destination)
-{
-    struct riptide_estimate estimate = { .min_rtt_us = destination->last.min_rtt_us };
-
-    if (has_window(destination) && estimator->config.policy->explain)
-        estimator->config.policy->explain(memory_of(estimator, destination), &estimate);
-    return estimate.min_rtt_us;
-}
-
-/* All that is known of a destination: its evidence, and the window within its bounds. */
-static struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
-                                           struct destination *destination)
+struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
+                                    struct destination *destination)
 {
     struct riptide_estimate estimate = estimate_anew(estimator, destination);
 

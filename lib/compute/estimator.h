@@ -164,8 +164,9 @@ int estimator_add_all(struct riptide_estimator *estimator,
                       const struct riptide_sample *const *samples, size_t n, int *outcomes,
                       struct before *befores);
 
-/* The smallest round trip time of its path, by the policy or the last tick; 0: unknown. */
-uint32_t path_rtt_us_of(const struct riptide_estimator *estimator, struct destination *destination);
+/* All that is known of a destination: its evidence, and the window within its bounds. */
+struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
+                                    struct destination *destination);
 
 void destination_remove(struct riptide_estimator *estimator, uint32_t slot);
 
