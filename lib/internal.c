@@ -69,6 +69,11 @@ int error_fill(struct riptide_error *error, int r)
     return r;
 }
 
+const char *error_without_field(const struct riptide_error *error)
+{
+    return error->text + (error->field ? strlen(error->field) + strlen(": ") : 0);
+}
+
 bool is_forked(pid_t pid, struct riptide_error *error)
 {
     if (getpid() == pid)

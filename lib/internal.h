@@ -59,6 +59,9 @@ __attribute__((format(printf, 4, 5))) int error_set_element(struct riptide_error
 /* Writes the text of the error `r` if there is no line yet. Returns r. */
 int error_fill(struct riptide_error *error, int r);
 
+/* The line without the field that it begins with, if any. */
+const char *error_without_field(const struct riptide_error *error);
+
 /*
  * Whether the caller is a child by fork(2) of the process `pid`, which made an object: the object's
  * sockets, epoll and claim are the parent's as well. Writes this to `error`. If each is the first

@@ -63,7 +63,7 @@ static int go_without_program(struct riptide_applier *applier, int r, struct rip
     if (applier->config.backend != RIPTIDE_AUTO)
         return r;
     applier->backend = RIPTIDE_ROUTES;
-    applier->why = *error;
+    error_set(&applier->why, "%s", error_without_field(error));
     error_set(error, "%s", "");
     return 0;
 }
@@ -72,8 +72,8 @@ static int go_without_program(struct riptide_applier *applier, int r, struct rip
 static bool read_restarts_after_idle(void)
 {
     char value = '1';
-    CLEANUP(closep) int fd =
-        open("/proc/sys/net/ipv4/tcp_slow_start_after_idle", O_RDONLY | O_CLOEXEC);
+    CLEANUP(closep)
+    int fd = open("/proc/sys/net/ipv4/tcp_slow_start_after_idle", O_RDONLY | O_CLOEXEC);
 
     return fd < 0 || read(fd, &value, 1) < 1 || value != '0';
 }
@@ -177,7 +177,7 @@ static int start_backends(struct riptide_applier *applier, struct riptide_error 
         return r;
     r = router_start(applier->router, has(applier, RIPTIDE_ROUTES), error);
     if (r < 0 && is_auto && applier->backend == RIPTIDE_BOTH) {
-        error_set(&applier->why, "no routes: %s", error->text);
+        error_set(&applier->why, "no routes: %s", error_without_field(error));
         applier->backend = RIPTIDE_PROGRAM;
         error_set(error, "%s", "");
         r = router_start(applier->router, false, error);
@@ -250,9 +250,12 @@ RIPTIDE_PUBLIC int riptide_applier_stop(struct riptide_applier *applier)
         return -ECHILD;
     applier->phase = PHASE_STOPPED;
     set_work(applier, true);
-    if (applier->program)
+    if (applier->program) {
+        program_set_paused(applier->program, "stopped");
         first = program_stop(applier->program);
+    }
     r = router_stop(applier->router);
+    applier->router->why_paused = "stopped";
     claim_close(&applier->claim);
     return first ? first : r;
 }

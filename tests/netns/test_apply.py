@@ -211,7 +211,7 @@ def test_careful_cuts_what_has_lost_where_the_kernel_paces_nothing(path, cgroup,
 def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
     below = cgroup / "below"
     below.mkdir()
-    gone = f"cgroup: {below} is not there: make it first"
+    gone = f"{below} is not there: make it first"
     with Daemon(net.host, "--apply", "both", "--cgroup", below) as riptided:
         wait_until(lambda: status()["health"] == "ok", "a round")
         below.rmdir()

@@ -140,16 +140,16 @@ def in_a_namespace(host, first, *words):
 
 
 @pytest.mark.parametrize("first", ["true", "umount -a -t cgroup2"], ids=["mounted elsewhere", "not mounted"])
-@pytest.mark.parametrize("is_root", [True, False])
-def test_the_program_finds_cgroups_that_ip_netns_exec_hides(net, cgroup, cgroup_root, is_root, first):
-    below = () if is_root else ("--cgroup", f"/sys/fs/cgroup/{cgroup.relative_to(cgroup_root)}")
+@pytest.mark.parametrize("given", [None, "/sys/fs/cgroup", "/sys/fs/cgroup/unified"], ids=["root", "below", "beside v1"])
+def test_the_program_finds_cgroups_that_ip_netns_exec_hides(net, cgroup, cgroup_root, given, first):
+    below = ("--cgroup", f"{given}/{cgroup.relative_to(cgroup_root)}") if given else ()
     net.learned("203.0.113.1", 30)
     with Daemon(net.host, "--apply", "program", *below, command=in_a_namespace(net.host, first)) as daemon:
         wait_rounds(2)
         assert net.connect("203.0.113.1").cwnd() >= 30
         assert "cgroup2" not in Path(f"/proc/{daemon.pid}/mountinfo").read_text() or first == "true"
         cgroups.enter(cgroup.parent)
-        assert (net.connect("203.0.113.1").cwnd() > 10) == is_root
+        assert (net.connect("203.0.113.1").cwnd() > 10) == (not given)
         cgroups.enter(cgroup)
 
 

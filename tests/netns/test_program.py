@@ -409,11 +409,11 @@ def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgro
         net.connect("203.0.113.1")  # stays open, and keeps the cgroup alive
         cgroups.enter(cgroup)
         below.rmdir()
-        windows.wait_reason(f"cgroup: {below} is not there: make it first")
+        windows.wait_reason(f"{below} is not there: make it first")
         windows.set("203.0.113.1", 20)
         below.mkdir()
         with cgroups.OtherProgram(below, is_alone=True):
-            windows.wait_reason(f"cgroup: {below}: another program is attached to it, or above it, and allows no other; "
+            windows.wait_reason(f"{below}: another program is attached to it, or above it, and allows no other; "
                                 "detach that program, or name another cgroup")
         windows.wait_reason("")
         cgroups.enter(below)
@@ -428,7 +428,7 @@ def test_it_says_which_capability_is_missing(net, cgroup, missing, named):
 
 
 @pytest.mark.parametrize("n, is_alone, words", [
-    (1, True, "{0}: another program is attached to it"), (64, False, "cgroup: {0}: 64 programs are on it, the most that the kernel takes"),
+    (1, True, "{0}: another program is attached to it"), (64, False, "applier.cgroup: {0}: 64 programs are on it, the most that the kernel takes"),
     (0, False, "{0} is no directory of cgroup2")], ids=["alone", "full", "none"])
 def test_a_cgroup_that_takes_no_program_is_named(net, cgroup, tmp_path, n, is_alone, words):
     where = cgroup if n else tmp_path

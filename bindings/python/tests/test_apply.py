@@ -79,6 +79,7 @@ def test_what_the_library_refuses_changes_nothing(net: Network) -> None:
         with pytest.raises(riptide.FullError):
             other.set(Wanted("203.0.113.9", initcwnd=20))
         applier.stop()
+        assert (applier.stats().rules_reason, applier.stats().program_reason) == (("stopped",) * 2, "stopped")
         assert rules(net.host) == []
         sockets = [line.split() for line in Path("/proc/thread-self/net/netlink").read_text().splitlines()]
         assert {groups for _, bus, _, groups, *_ in sockets if bus == "0"} == {"00000000"}
@@ -198,9 +199,9 @@ def test_a_host_knows_which_arm_a_connection_of_its_own_is_in(net: Network, tmp_
 
 
 def test_a_cgroup_that_is_not_there_is_an_option_error(tmp_path: Path) -> None:
-    with pytest.raises(riptide.OptionError, match="^.Errno 2. cgroup: .* is not there") as refused:
+    with pytest.raises(riptide.OptionError, match="^.Errno 2. applier.cgroup: .* is not there") as refused:
         riptide.Applier(backend=Backend.PROGRAM, cgroup=tmp_path / "none")
-    assert (refused.value.errno, refused.value.field) == (errno.ENOENT, "cgroup")
+    assert (refused.value.errno, refused.value.field) == (errno.ENOENT, "applier.cgroup")
 
 
 def test_one_process_serves_two_namespaces(net: Network) -> None:

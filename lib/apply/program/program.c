@@ -41,17 +41,24 @@ static int mount_privately(void)
     return (int)syscall(SYS_fsmount, context_fd, FSMOUNT_CLOEXEC, 0);
 }
 
-/* The path from the root of cgroup2, if it is in /sys/fs/cgroup, and that is hidden by sysfs. */
-static const char *hidden_name(const char *path)
+/* The path from that directory; NULL: it is not in it. */
+static const char *path_below(const char *path, const char *directory)
 {
-    size_t n = strlen(USUAL);
-    struct statfs found;
+    size_t n = strlen(directory);
 
-    if (strncmp(path, USUAL, n) != 0 || (path[n] && path[n] != '/') || statfs(USUAL, &found) < 0 ||
-        found.f_type != SYSFS_MAGIC)
+    if (strncmp(path, directory, n) != 0 || (path[n] && path[n] != '/'))
         return NULL;
     path += n + strspn(path + n, "/");
     return *path ? path : ".";
+}
+
+/* The path from the root of cgroup2, if it is in /sys/fs/cgroup, and that is hidden by sysfs. */
+static const char *hidden_name(const char *path)
+{
+    struct statfs found;
+    bool is_hidden = statfs(USUAL, &found) == 0 && found.f_type == SYSFS_MAGIC;
+
+    return is_hidden ? path_below(path, USUAL) : NULL;
 }
 
 /* An fd, also of a directory that was made anew. Errors: -ENOENT, which may pass; -EINVAL. */
@@ -67,11 +74,12 @@ static int cgroup_open(const struct cgroup *cgroup, struct riptide_error *error)
         return opened;
     }
     if (fd >= 0)
-        return error_set_field(error, "cgroup", "%s is no directory of cgroup2", cgroup->path);
+        return error_set_field(error, "applier.cgroup", "%s is no directory of cgroup2",
+                               cgroup->path);
     if (r == -ENOENT)
-        error_set_field(error, "cgroup", "%s is not there: make it first", cgroup->path);
+        error_set_field(error, "applier.cgroup", "%s is not there: make it first", cgroup->path);
     else
-        error_set_field(error, "cgroup", "%s: %s", cgroup->path, strerror(-r));
+        error_set_field(error, "applier.cgroup", "%s: %s", cgroup->path, strerror(-r));
     return r == -ENOENT ? r : -EINVAL;
 }
 
@@ -83,7 +91,7 @@ static int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_e
 {
     struct statfs found;
     bool is_beside_v1 = statfs(USUAL, &found) == 0 && found.f_type == TMPFS_MAGIC;
-    const char *usual = is_beside_v1 ? USUAL "/unified" : USUAL, *hidden;
+    const char *usual = is_beside_v1 ? USUAL "/unified" : USUAL, *hidden, *below;
     CLEANUP(closep) int fd = -1;
 
     *cgroup = (struct cgroup){ .path = strdup(path ? path : usual), .at_fd = AT_FDCWD };
@@ -96,11 +104,18 @@ static int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_e
         cgroup->name = hidden;
         cgroup->at_fd = mount_privately();
         if (cgroup->at_fd < 0)
-            return error_set_field(error, "cgroup",
+            return error_set_field(error, "applier.cgroup",
                                    "no cgroup2 is mounted here: `ip netns exec` hides it; nsenter "
                                    "--net and riptided@.service do not");
         error_set(error, "%s", "");
         fd = cgroup_open(cgroup, error);
+        /* Whether the path is of a host with cgroup v1 beside it cannot be seen any more. */
+        below = path_below(hidden, "unified");
+        if (fd == -ENOENT && below) {
+            cgroup->name = below;
+            error_set(error, "%s", "");
+            fd = cgroup_open(cgroup, error);
+        }
     }
     return fd < 0 ? fd : 0;
 }
@@ -280,7 +295,7 @@ static int attach(struct program *program, struct riptide_error *error)
               "program, or name another cgroup";
     else if (fd == -E2BIG)
         why = "64 programs are on it, the most that the kernel takes";
-    error_set_field(error, "cgroup", "%s: %s", program->cgroup.path, why);
+    error_set_field(error, "applier.cgroup", "%s: %s", program->cgroup.path, why);
     return fd;
 }
 
@@ -396,7 +411,7 @@ bool program_find_opened(const struct program *program, uint64_t cookie, bool is
 
 void program_check(struct program *program)
 {
-    struct riptide_error *why = &program->whys[program->reason == program->whys[0].text];
+    struct riptide_error *why = &program->whys[program->reason == program->whys[0].text], error;
     int r;
 
     windows_tick(program);
@@ -405,8 +420,10 @@ void program_check(struct program *program)
         return;
     }
     detach(program);
-    r = attach(program, why);
-    if (r == 0)
+    r = attach(program, &error);
+    if (r < 0)
+        error_set(why, "%s", error_without_field(&error));
+    else
         error_set(why, "the program was detached from %s, or replaced there; it is attached again",
                   program->cgroup.path);
     /* Being attached again is a reason only if there was none for the time without. */
