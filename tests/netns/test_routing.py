@@ -312,6 +312,16 @@ def test_a_route_that_the_kernel_refuses_is_told_once_and_tried_again_once_befor
     assert windows(net.host) == {first: 30, second: 30}
 
 
+def test_routes_that_another_rule_hides_are_counted_within_seconds(net, driver):
+    """Of destinations whose turns are 50 seconds after the start: one is new, one has the rule come later."""
+    net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1")
+    for n, dst in enumerate(("203.0.113.50", "203.0.113.51"), 1):
+        driver.follow(f"set {dst} 30")
+        if n == 1:
+            net.host.ip("rule", "add", "pref", 100, "lookup", "main", "suppress_prefixlength", 0)
+        wait_until(lambda n=n: driver.quiet()["not_taken"] == n, "its count", deadline_s=20)
+
+
 @families
 def test_moved_default_gateway_is_followed_by_the_rule_first(net, driver, family, capsys):
     """However many routes are written then: half of 10,000 destinations are affected at once."""

@@ -35,15 +35,21 @@ static void take_base(struct router *router, struct target *target, const struct
     target->error = 0;
 }
 
+/* Behind the answer about the base route. */
 static void take_tcp(struct router *router, struct target *target, const struct nlmsghdr *answer)
 {
+    const struct rule_state *rule = &router->own[family_index(target->wanted.dst.family)];
+    bool is_new = target_state(target).is_put && target->told.state != RIPTIDE_ROUTE_FAILED;
     struct route route = { .table = 0 };
 
     if (answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) < 0)
         router->stats.malformed++;
-    if (router->own[family_index(target->wanted.dst.family)].is_in_place)
-        targets_set_not_taken(&router->targets, target,
-                              target->is_in_kernel && route.table != router->config.table);
+    if (rule->is_in_place && target->is_in_kernel)
+        targets_set_not_taken(&router->targets, target, route.table != router->config.table);
+    /* Before the rule and the route are there nothing is known: it is asked again. */
+    else if ((is_new || target->is_in_kernel) && !rule->reason && router->is_claimed &&
+             !router->why_paused)
+        target->is_failed = true;
 }
 
 static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,

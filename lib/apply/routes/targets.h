@@ -31,7 +31,7 @@ struct target {
     char *error_text;   /* of it, the kernel's, or NULL */
     bool is_due[WORKS];
     bool must_ask;              /* its base route is unknown, or may have changed */
-    bool is_failed;             /* a query or write was refused: the next tick repeats it */
+    bool is_failed;             /* a query or write had no success: the next tick repeats it */
     bool is_in_kernel;          /* a route of ours, set by targets_set_in_kernel; */
     bool is_sure;               /* it is the one that was written, for the present base; */
     bool is_not_taken;          /* and another rule decides before ours: targets_set_not_taken */
