@@ -44,7 +44,7 @@ int flush_run(const struct command_options *options)
         return EXIT_SUCCESS;
     if (pause_holder(options->control, holder, &error) == 0) {
         puts("paused: riptided gives no window until `riptide resume`\n"
-             "  what it restored before that is counted again");
+             "  routes that it restored before that are in no use: no rule leads to them");
         return EXIT_SUCCESS;
     }
     text_field("but",

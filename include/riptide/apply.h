@@ -46,7 +46,7 @@ struct riptide_applier_config {
     uint32_t max_windows;         /* of routes, 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
     uint32_t table;               /* our routing table; default 7230 */
     bool dry_run; /* check for conflicts, load the program if allowed, read base routes; no more */
-    bool pacing; /* the program spreads first flights on paths of 5 ms and more; default true */
+    bool pacing;  /* the program spreads first flights on paths of 5 ms and more; default true */
     /*
      * Percent of connections, to destinations with a window, that keep the kernel's own: 0
      * (default) to 50. The program draws them by the socket's cookie and the seed; give each host a
@@ -58,7 +58,8 @@ struct riptide_applier_config {
     /*
      * The program serves connections whose sockets are created in this cgroup or below: an absolute
      * path, resolved again each second. NULL (default): all of the host; where the mount namespace
-     * hides /sys/fs/cgroup (ip netns exec), by a mount of our own, which needs CAP_SYS_ADMIN.
+     * hides /sys/fs/cgroup (ip netns exec), by a mount of our own, which needs CAP_SYS_ADMIN. With
+     * RIPTIDE_ROUTES a cgroup, a holdout and `pacing` false are refused.
      */
     const char *cgroup;
 };
@@ -100,17 +101,17 @@ struct riptide_program_counts {
 /* Texts are one line, valid until the applier is freed; another text has another address. */
 struct riptide_applier_stats {
     uint32_t backend; /* enum riptide_backend: before the start as configured, then those in use */
-    uint32_t is_idle; /* 1: each set has taken effect or was refused, and rules are in place or
-                         paused; else 0 */
+    uint32_t is_idle; /* 1: each backend has given or refused what was set, and rules are in place
+                         or paused; else 0 */
     const char *why;  /* why RIPTIDE_AUTO chose `backend`; NULL: before the start, or it did not */
     const char *rules_reason[2]; /* why TCP over IPv4 and over IPv6 does not use our routes, as
-                                    "paused"; NULL: it does, or will once the applier is idle */
-    const char *program_reason;  /* why the program gives no windows, as "paused"; NULL: it does */
+                                    "stopped"; NULL: it does, or will once the applier is idle */
+    const char *program_reason;  /* why the program gives no windows, as "stopped"; NULL: it does */
     const char *cgroup;          /* of the program; NULL: no program */
     uint64_t routes;             /* in the kernel */
     uint64_t routes_not_taken;   /* of those: TCP does not use them, as another rule is first */
     uint64_t left_alone;         /* destinations without a route */
-    uint64_t in_force_permille;  /* of the last minute: rules in place; without routes, program */
+    uint64_t in_force_permille;  /* of the last minute, by rules; without routes, the program */
     /* Counted since riptide_applier_new. */
     uint64_t written;       /* route messages sent: add, replace, delete; */
     uint64_t failed;        /* of those, refused by the kernel */
@@ -160,9 +161,9 @@ int riptide_applier_get_fd(const struct riptide_applier *applier);
 /* The window of new connections to a destination. Members of 0 have no effect. */
 struct riptide_wanted {
     struct riptide_prefix dst; /* no single address: only by the program, else without effect */
-    bool may_lower; /* below the initcwnd of the base route, as after losses. Else it gets no route
-                       at or below that (RIPTIDE_ROUTE_LEFT_ALONE), and no new one a step above */
-    uint32_t initcwnd; /* 0 withdraws */
+    bool may_lower; /* the base route's initcwnd; if false and that is as large, it gets no route */
+    uint32_t initcwnd; /* 0 withdraws. No route is written where that of the base route, or of ours,
+                          is within 2 segments, or 10 % of 30 and more */
     /*
      * No window is larger, but without may_lower that of the base route; and the first receive
      * window of connections that this host opens, as peers may send as much, in segments of 1,460
