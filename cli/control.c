@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client has one write for its request, and the kernel keeps its answer: nothing of a client is
- * kept here but who it is.
+ * The control socket: a client sends one request, in one write, reads its answer, which the kernel
+ * keeps, and is closed: nothing of a client is kept here but who it is. request.c processes
+ * requests. Never blocks, whatever clients do: lines, clients of a user and the work of one call
+ * are bounded, and those who may change nothing share a budget of processor time.
  */
-#include "control.h"
+#include "daemon.h"
 
-#include "clock.h"
-#include "options.h"
 #include "text.h"
 
 #include <errno.h>

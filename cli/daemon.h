@@ -3,9 +3,22 @@
 #ifndef CLI_DAEMON_H
 #define CLI_DAEMON_H
 
-#include "clock.h"
-#include "control.h"
+#include "request.h"
 #include "settings.h"
+
+#include <poll.h>
+#include <sys/types.h>
+#include <time.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static inline uint64_t clock_read_ns(clockid_t clock)
+{
+    struct timespec time;
+
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
 
 /* How the loop ended; this determines what stays in the kernel. */
 enum ending {
@@ -100,6 +113,31 @@ struct daemon {
  * called, so that no range is defined twice. Returns the exit status.
  */
 int daemon_run(struct settings *settings);
+
+/*
+ * In control.c: listens. `group`: name or number of the group whose members may make changes, as
+ * root may; NULL: none. One without a listener at `path` is replaced. Errors, each with a line: as
+ * control_find_group, -EADDRINUSE (another daemon, or no socket), -ENAMETOOLONG, those of bind(2).
+ */
+int control_open(struct control **controlp, const char *path, const char *group,
+                 struct daemon *daemon, struct riptide_error *error);
+
+/* Closes, and removes the socket file if its directory permits. */
+void control_close(struct control *control);
+
+/* The fds to wait on with poll(2), and its timeout; returns their number. */
+enum { CONTROL_MAX_FDS = 65 };
+unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_MAX_FDS],
+                             int *timeout_ms);
+
+/* Pass what poll has filled: answers one client at most. */
+void control_dispatch(struct control *control, const struct pollfd *fds, unsigned int n);
+
+/* The number of connected clients. */
+unsigned int control_count_clients(const struct control *control);
+
+/* The number of a group, by name or number; -1 if `name` is NULL. -EINVAL, with a line. */
+int control_find_group(const char *name, gid_t *gidp, struct riptide_error *error);
 
 /* In report.c: the line of the start, and one for each event. */
 void report_start(struct daemon *daemon);

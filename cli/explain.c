@@ -3,7 +3,6 @@
 #include "daemon.h"
 
 #include "cidr.h"
-#include "clock.h"
 #include "kernel.h"
 #include "members.h"
 

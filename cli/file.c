@@ -23,20 +23,17 @@ int file_load(const char *path, char **textp, struct riptide_error *error)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r = 0;
     struct stat stat;
     char *text = NULL;
-    ssize_t n;
 
     if (fd < 0)
         return fail(error, path, errno);
-    if (fstat(fd, &stat) < 0 || !S_ISREG(stat.st_mode)) {
-        r = refuse(error, -EINVAL, "%.160s: is no regular file", path);
-    } else {
+    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
         text = calloc(1, (size_t)stat.st_size + 1);
-        n = text ? read(fd, text, (size_t)stat.st_size) : -1;
-        if (n < 0)
-            r = fail(error, path, errno);
-        else if (strlen(text) != (size_t)n)
-            r = refuse(error, -EINVAL, "%.160s: is no text", path);
-    }
+    else
+        r = refuse(error, -EINVAL, "%.160s: is no regular file", path);
+    if (r == 0 && (!text || read(fd, text, (size_t)stat.st_size) < 0))
+        r = fail(error, path, errno);
+    else if (r == 0 && memchr(text, '\0', (size_t)stat.st_size))
+        r = refuse(error, -EINVAL, "%.160s: is no text", path);
     close(fd);
     if (r < 0)
         free(text);

@@ -5,7 +5,6 @@
  */
 #include "daemon.h"
 
-#include "clock.h"
 #include "file.h"
 #include "log.h"
 
@@ -40,8 +39,8 @@ static const char *history_path(const struct daemon *daemon, char path[256])
 /* The next save replaces a damaged one. A link or FIFO in its place stays. */
 static void load_history(struct daemon *daemon)
 {
-    struct riptide_error error = { .text = "" };
-    char path[256], old[256 + sizeof(".old")], *text = NULL;
+    struct riptide_error error;
+    char path[256], *text = NULL;
     json_t *hours = NULL;
     struct stat there;
 
@@ -49,13 +48,9 @@ static void load_history(struct daemon *daemon)
         return;
     if (file_load(path, &text, &error) == 0)
         hours = json_loads(text, 0, NULL);
+    if (!hours)
+        log_line(LOG_WARNING, "%s: damaged, starting empty", path);
     history_load(&daemon->history, hours);
-    if (!hours) {
-        snprintf(old, sizeof(old), "%s.old", path);
-        if (files_keep_state(daemon))
-            rename(path, old);
-        log_line(LOG_WARNING, "%s: damaged, starting empty; kept as .old", path);
-    }
     json_decref(hours);
     free(text);
 }

@@ -2,7 +2,6 @@
 /* How the daemon is: what it keeps of events, and the word for it. */
 #include "daemon.h"
 
-#include "clock.h"
 #include "kernel.h"
 
 #include <fcntl.h>

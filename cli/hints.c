@@ -6,7 +6,6 @@
 #include "daemon.h"
 
 #include "cidr.h"
-#include "clock.h"
 #include "log.h"
 #include "members.h"
 #include "text.h"

@@ -5,8 +5,6 @@
  */
 #include "daemon.h"
 
-#include "clock.h"
-
 #include <string.h>
 
 /* `help`: of all series that have the name; NULL after the first. Totals are counters. */

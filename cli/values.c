@@ -21,34 +21,20 @@ static int parse_digits(const char *text, char **endp, uint64_t *numberp)
     return errno ? -EINVAL : 0;
 }
 
-static int parse_number(const char *text, uint64_t most, uint64_t *numberp)
-{
-    char *end;
+#define PARSE_NUMBER(name, type, most)                                                             \
+    static int parse_##name(void *target, const char *text)                                        \
+    {                                                                                              \
+        uint64_t number;                                                                           \
+        char *end;                                                                                 \
+                                                                                                   \
+        if (parse_digits(text, &end, &number) < 0 || *end || number > most)                        \
+            return -EINVAL;                                                                        \
+        *(type *)target = (type)number;                                                            \
+        return 0;                                                                                  \
+    }
 
-    if (parse_digits(text, &end, numberp) < 0 || *end || *numberp > most)
-        return -EINVAL;
-    return 0;
-}
-
-static int parse_u8(void *target, const char *text)
-{
-    uint64_t number;
-    int r = parse_number(text, UINT8_MAX, &number);
-
-    if (r == 0)
-        *(uint8_t *)target = (uint8_t)number;
-    return r;
-}
-
-static int parse_u32(void *target, const char *text)
-{
-    uint64_t number;
-    int r = parse_number(text, UINT32_MAX, &number);
-
-    if (r == 0)
-        *(uint32_t *)target = (uint32_t)number;
-    return r;
-}
+PARSE_NUMBER(u8, uint8_t, UINT8_MAX)
+PARSE_NUMBER(u32, uint32_t, UINT32_MAX)
 
 static int parse_duration(void *target, const char *text)
 {
@@ -85,16 +71,6 @@ static int parse_share(void *target, const char *text)
     return 0;
 }
 
-static int parse_flag(void *target, const char *text)
-{
-    const bool is_yes = strcmp(text, "yes") == 0;
-
-    if (!is_yes && strcmp(text, "no") != 0)
-        return -EINVAL;
-    *(bool *)target = is_yes;
-    return 0;
-}
-
 const char *log_level_name(int level)
 {
     static const char *const names[] = {
@@ -104,27 +80,24 @@ const char *log_level_name(int level)
     return names[level];
 }
 
-static int parse_level(void *target, const char *text)
-{
-    for (int i = LOG_ERR; i <= LOG_DEBUG; i++) {
-        if (!log_level_name(i) || strcmp(log_level_name(i), text) != 0)
-            continue;
-        *(int *)target = i;
-        return 0;
+#define PARSE_WORD(name, type, first, last, word_of)                                               \
+    static int parse_##name(void *target, const char *text)                                        \
+    {                                                                                              \
+        for (uint32_t i = first; i <= last; i++) {                                                 \
+            const char *word = word_of;                                                            \
+                                                                                                   \
+            if (!word || strcmp(word, text) != 0)                                                  \
+                continue;                                                                          \
+            *(type *)target = (type)i;                                                             \
+            return 0;                                                                              \
+        }                                                                                          \
+        return -EINVAL;                                                                            \
     }
-    return -EINVAL;
-}
 
-static int parse_backend(void *target, const char *text)
-{
-    for (int i = RIPTIDE_AUTO; i <= RIPTIDE_BOTH; i++) {
-        if (strcmp(riptide_name(RIPTIDE_NAMES_BACKEND, (uint32_t)i), text) != 0)
-            continue;
-        *(enum riptide_backend *)target = (enum riptide_backend)i;
-        return 0;
-    }
-    return -EINVAL;
-}
+PARSE_WORD(flag, bool, false, true, i ? "yes" : "no")
+PARSE_WORD(level, int, LOG_ERR, LOG_DEBUG, log_level_name((int)i))
+PARSE_WORD(backend, enum riptide_backend, RIPTIDE_AUTO, RIPTIDE_BOTH,
+           riptide_name(RIPTIDE_NAMES_BACKEND, i))
 
 static int parse_policy(void *target, const char *text)
 {

@@ -3,7 +3,6 @@
  * riptide verify: opens a connection, sends nothing, and reads in its own TCP_INFO whether it
  * starts with riptided's window; if not, why. --accepted: reads those that this host accepts.
  */
-#include "clock.h"
 #include "commands.h"
 
 #include <errno.h>
@@ -22,8 +21,8 @@ enum { DEFAULT_PORT = 443, TIMEOUT_S = 5 };
 /* Connections in a row that may be held out: with 50 % held out, once in a million. */
 enum { MOST_TRIES = 20 };
 
-/* Of --accepted. */
-enum { DEFAULT_S = 10, INTERVAL_MS = 20, MAX_CONNECTIONS = 20 };
+/* Of --accepted: for ten seconds. */
+enum { INTERVAL_NS = 20000000, DEFAULT_WAITS = 500, MAX_CONNECTIONS = 20 };
 
 /* Opens the connection, reads it, and closes it. An older kernel fills less of `info`. */
 static int connect_once(const struct riptide_prefix *peer, uint16_t port, struct tcp_info *info)
@@ -133,16 +132,14 @@ static void take(void *userdata, const struct riptide_sample *sample)
  */
 static int watch_accepted(const struct command_options *options)
 {
-    const struct timespec pause = { .tv_nsec = INTERVAL_MS * 1000000L };
     const bool has_time = options->for_ns != RIPTIDE_NEVER_NS;
-    const uint64_t end_ns =
-        clock_read_ns(CLOCK_BOOTTIME) + (has_time ? options->for_ns : DEFAULT_S * NS_PER_S);
+    const uint64_t n_waits = has_time ? options->for_ns / INTERVAL_NS : DEFAULT_WAITS;
     struct riptide_observer *observer = observe_open(options);
     struct watch watch = { .n = 0 };
 
     observe_dump(observer, &watch, take);
-    while (watch.n < MAX_CONNECTIONS && clock_read_ns(CLOCK_BOOTTIME) < end_ns) {
-        nanosleep(&pause, NULL);
+    for (uint64_t i = 0; watch.n < MAX_CONNECTIONS && i < n_waits; i++) {
+        nanosleep(&(struct timespec){ .tv_nsec = INTERVAL_NS }, NULL);
         observe_dump(observer, &watch, take);
     }
     riptide_observer_free(observer);
