@@ -5,12 +5,14 @@
  */
 #include "daemon.h"
 
-#include "file.h"
 #include "log.h"
+#include "text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,20 +41,17 @@ static const char *history_path(const struct daemon *daemon, char path[256])
 /* The next save replaces a damaged one. A link or FIFO in its place stays. */
 static void load_history(struct daemon *daemon)
 {
-    struct riptide_error error;
-    char path[256], *text = NULL;
-    json_t *hours = NULL;
+    json_t *hours;
+    char path[256];
     struct stat there;
 
     if (lstat(history_path(daemon, path), &there) < 0 || !S_ISREG(there.st_mode))
         return;
-    if (file_load(path, &text, &error) == 0)
-        hours = json_loads(text, 0, NULL);
+    hours = json_load_file(path, 0, NULL);
     if (!hours)
         log_line(LOG_WARNING, "%s: damaged, starting empty", path);
     history_load(&daemon->history, hours);
     json_decref(hours);
-    free(text);
 }
 
 /* The unit makes its directories at the start, so that no place is wrong for being missing. */
@@ -138,6 +137,42 @@ static void note(char failure[256], const char *what, int r, const struct riptid
     snprintf(failure, 256, "%s", r < 0 ? text : "");
 }
 
+/*
+ * Replaces a file whole or not at all: writes PATH.tmp and renames it; no link is followed.
+ * -EINVAL: a directory, a link or a device has that path, and stays.
+ */
+static int replace(const char *path, unsigned int mode, const char *text,
+                   struct riptide_error *error)
+{
+    char temporary[PATH_MAX];
+    struct stat there;
+    int fd, r = 0;
+
+    if (!text)
+        return -ENOMEM;
+    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
+        return -ENAMETOOLONG;
+    /* A rename replaces anything: devices, FIFOs and links must stay. */
+    if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        return refuse(error, -EINVAL,
+                      "%.160s: exists and is no regular file, so it is not replaced", path);
+    /* One that was left by a process that was killed, or a trap: made anew, never opened. */
+    unlink(temporary);
+    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return refuse(error, -errno, "%.160s: %s", path, strerror(errno));
+    if (dprintf(fd, "%s", text) < 0 || fchmod(fd, mode) < 0)
+        r = -errno;
+    if (close(fd) < 0 && r == 0)
+        r = -errno;
+    if (r == 0 && rename(temporary, path) < 0)
+        r = -errno;
+    if (r == 0)
+        return 0;
+    unlink(temporary);
+    return refuse(error, r, "%.160s: %s", path, strerror(-r));
+}
+
 /* `r` is the agent's result for the state, whose directory the history shares. */
 static void end_save(struct daemon *daemon, int r, struct riptide_error *error)
 {
@@ -147,7 +182,7 @@ static void end_save(struct daemon *daemon, int r, struct riptide_error *error)
     if (r < 0)
         return;
     text = json_dumps(daemon->history.hours, JSON_REAL_PRECISION(6));
-    r = file_replace(history_path(daemon, path), 0600, text, error);
+    r = replace(history_path(daemon, path), 0600, text, error);
     note(daemon->history_failure, "history", r, error);
     free(text);
 }
@@ -165,7 +200,7 @@ static void write_metrics(struct daemon *daemon)
 {
     struct riptide_error error = { .text = "" };
     char *text = metrics_text(daemon);
-    int r = file_replace(daemon->settings->metrics, 0644, text, &error);
+    int r = replace(daemon->settings->metrics, 0644, text, &error);
 
     free(text);
     note(daemon->metrics_failure, "metrics", r, &error);

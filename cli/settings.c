@@ -5,13 +5,15 @@
  */
 #include "settings.h"
 
-#include "file.h"
 #include "request.h"
 #include "text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define DEFAULT_PATH "/etc/riptide/riptided.conf"
 
@@ -161,6 +163,32 @@ static int settle(struct settings *settings, struct riptide_error *error)
     return 0;
 }
 
+/* The text of a regular file. */
+static int read_file(const char *path, char **textp, struct riptide_error *error)
+{
+    /* O_NONBLOCK: a FIFO in its place must not block the start. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r = 0;
+    struct stat stat;
+    char *text = NULL;
+
+    if (fd < 0)
+        return refuse(error, -errno, "%.160s: %s", path, strerror(errno));
+    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
+        text = calloc(1, (size_t)stat.st_size + 1);
+    else
+        r = refuse(error, -EINVAL, "%.160s: is no regular file", path);
+    if (r == 0 && (!text || read(fd, text, (size_t)stat.st_size) < 0))
+        r = refuse(error, -errno, "%.160s: %s", path, strerror(errno));
+    else if (r == 0 && memchr(text, '\0', (size_t)stat.st_size))
+        r = refuse(error, -EINVAL, "%.160s: is no text", path);
+    close(fd);
+    if (r < 0)
+        free(text);
+    else
+        *textp = text;
+    return r;
+}
+
 int settings_load(struct settings *settings, int argc, char **argv, struct riptide_error *error)
 {
     const char *directories = getenv("STATE_DIRECTORY"), *path, *name;
@@ -183,7 +211,7 @@ int settings_load(struct settings *settings, int argc, char **argv, struct ripti
                  (int)strcspn(directories, ":"), directories);
         settings->state = settings->state_of_unit;
     }
-    r = file_load(name, &settings->text, error);
+    r = read_file(name, &settings->text, error);
     /* The default one need not exist. */
     if (r == 0)
         r = config_parse(settings, name, settings->text, error);
