@@ -2,7 +2,6 @@
 /* Answers about the whole daemon, from the agent's structs. docs/control.md has their members. */
 #include "daemon.h"
 
-#include "log.h"
 #include "members.h"
 
 #include <inttypes.h>
@@ -97,31 +96,25 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
     const struct riptide_applier_stats *applier = stats->applier;
     const struct settings *settings = daemon->settings;
-    time_t warned;
-    const char *warning = log_get_warning(&warned);
     struct diagnosis diagnosis;
-    struct riptide_route refused;
 
     health_diagnose(daemon, &diagnosis);
     return json_pack(
         "{s:s, s:o, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:s, s:i, s:f, s:b, "
-        "s:s, s:I, "
-        "s:I, s:I, s:o, s:o, s:I}",
+        "s:s, s:I, s:I, s:I, s:o}",
         "health", diagnosis.word, "reason", text_or_null(diagnosis.reason), "do", diagnosis.remedy,
         "paused", stats->is_paused, "hints", (json_int_t)hints_count(daemon), "destinations",
         (json_int_t)stats->estimator->destinations, "max_destinations",
         (json_int_t)settings->estimator.max_destinations, "routes", (json_int_t)applier->routes,
         "left_alone", (json_int_t)applier->left_alone, "not_taken",
-        (json_int_t)applier->routes_not_taken, "refused",
-        (json_int_t)health_count_refused(daemon, &refused), "in_force_percent",
-        (double)applier->in_force_permille / 10, "apply", apply_json(daemon), "version",
-        riptide_version(), "pid", (int)getpid(), "uptime_s",
+        (json_int_t)applier->routes_not_taken, "refused", (json_int_t)diagnosis.n_refused,
+        "in_force_percent", (double)applier->in_force_permille / 10, "apply", apply_json(daemon),
+        "version", riptide_version(), "pid", (int)getpid(), "uptime_s",
         s_of(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns), "dry_run",
         settings->applier.dry_run, "policy", settings->estimator.policy->name, "cwnd_max",
         (json_int_t)settings->estimator.cwnd_max, "table", (json_int_t)settings->applier.table,
         "clients", (json_int_t)control_count_clients(daemon->control), "round",
-        round_json(&daemon->health), "warning", text_or_null(warning), "warned",
-        (json_int_t)warned);
+        round_json(&daemon->health));
 }
 
 json_t *answer_history(struct daemon *daemon, const struct request *request,

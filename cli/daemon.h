@@ -150,11 +150,9 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
 struct diagnosis {
     const char *word, *remedy;
     char reason[256];
+    uint64_t n_refused; /* destinations whose route the kernel refuses */
 };
 void health_diagnose(const struct daemon *daemon, struct diagnosis *diagnosis);
-
-/* Destinations whose route the kernel refuses, and one of them. */
-uint64_t health_count_refused(const struct daemon *daemon, struct riptide_route *first);
 
 /* Who has most of the destinations that there can be. Returns `reason`. */
 const char *health_explain_full(const struct settings *settings,

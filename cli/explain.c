@@ -53,47 +53,31 @@ static json_t *window_json(const struct riptide_estimate *estimate, uint64_t ttl
                      figure_or_null(estimate->wait));
 }
 
-static json_t *route_json(const struct riptide_route *route)
+/* NULL: it has nothing of the destination. `off`: why what is applied is not in force, or NULL. */
+static json_t *backend_json(const struct riptide_route *route, const char *off)
 {
     if (!route)
         return NULL;
-    return json_pack("{s:o, s:s, s:I, s:o}", "dst", prefix_json(&route->dst), "state",
+    return json_pack("{s:s, s:I, s:o}", "state",
                      riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state), "initcwnd",
-                     (json_int_t)route->initcwnd, "reason", text_or_null(route->reason));
+                     (json_int_t)route->initcwnd, "reason",
+                     text_or_null(is_applied(route) && off ? off : route->reason));
 }
 
 /* The program gives its window to new connections to the peer, independent of routes. */
 static json_t *program_json(const struct daemon *daemon, const struct riptide_window *window)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-    const struct riptide_estimate *estimate = window->estimate;
+    json_t *program = backend_json(window->program, stats->program_reason);
+    const uint32_t percent = window->estimate ? window->estimate->pacing_percent : 0;
     struct riptide_verdict verdict;
-    uint32_t pacing_percent;
 
-    if (!window->program || !estimate)
-        return NULL;
     riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict));
-    pacing_percent = estimate->pacing_percent == RIPTIDE_AT_ONCE ? 0 : estimate->pacing_percent;
-    return json_pack("{s:s, s:I, s:s?, s:s?, s:b, s:I, s:f}", "state",
-                     riptide_name(RIPTIDE_NAMES_ROUTE_STATE, window->program->state), "initcwnd",
-                     (json_int_t)window->program->initcwnd, "reason",
-                     is_applied(window->program) ? stats->program_reason : window->program->reason,
-                     "cgroup", stats->cgroup, "may_lower", estimate->may_lower, "pacing_percent",
-                     (json_int_t)pacing_percent, "holdout_percent", verdict.holdout_percent);
-}
-
-/*
- * The device's name, or its number ("#7") if it no longer exists. Linux allows characters that
- * control a terminal or a shell.
- */
-static void name_device(uint32_t ifindex, char name[IF_NAMESIZE])
-{
-    if (!if_indextoname(ifindex, name))
-        snprintf(name, IF_NAMESIZE, "#%u", ifindex);
-    for (char *c = name; *c; c++) {
-        if (!isalnum((unsigned char)*c) && !strchr("#_.:@-", *c))
-            *c = '?';
-    }
+    json_object_set_new(program, "cgroup", text_or_null(stats->cgroup ? stats->cgroup : ""));
+    json_object_set_new(program, "pacing_percent",
+                        json_integer(percent == RIPTIDE_AT_ONCE ? 0 : percent));
+    json_object_set_new(program, "holdout_percent", json_real(verdict.holdout_percent));
+    return program;
 }
 
 /* The route that TCP of riptided takes. */
@@ -103,7 +87,13 @@ static json_t *kernel_json(const struct kernel_route *route)
 
     if (route->error)
         return NULL;
-    name_device(route->ifindex, dev);
+    if (!if_indextoname(route->ifindex, dev))
+        snprintf(dev, IF_NAMESIZE, "#%u", route->ifindex); /* it no longer exists */
+    /* Linux allows characters that control a terminal or a shell. */
+    for (char *c = dev; *c; c++) {
+        if (!isalnum((unsigned char)*c) && !strchr("#_.:@-", *c))
+            *c = '?';
+    }
     return json_pack("{s:o, s:I, s:s, s:o}", "dst", prefix_json(&route->match), "table",
                      (json_int_t)route->table, "dev", dev, "initcwnd",
                      figure_or_null(route->initcwnd));
@@ -190,6 +180,6 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
         prefix_json(&group), "starts_with", (json_int_t)cwnd, "reason", text_or_null(reason), "do",
         remedy, "policy", settings->estimator.policy->name, "window",
         found->estimate ? window_json(found->estimate, settings->estimator.ttl_ns) : NULL,
-        "program", program_json(daemon, found), "route", route_json(found->route), "kernel",
+        "program", program_json(daemon, found), "route", backend_json(found->route, NULL), "kernel",
         kernel_json(&route), "changes", changes_json(&daemon->changes, &group));
 }

@@ -35,27 +35,24 @@ double health_suspended_s(const struct daemon *daemon)
     return until_ns > now_ns ? (double)(until_ns - now_ns) / 1e9 : 0;
 }
 
-/* A round begins an interval after the one before, unless that lasts: it is left out then. */
-static uint64_t lateness(const struct riptide_tick *before, const struct riptide_tick *tick)
-{
-    uint64_t n = 1 + (before->finished_ns - before->started_ns) / before->interval_ns;
-    uint64_t due_ns = before->started_ns + n * before->interval_ns;
-
-    return tick->started_ns > due_ns ? tick->started_ns - due_ns : 0;
-}
-
 static void note_tick(struct daemon *daemon, const struct riptide_tick *tick)
 {
     const uint64_t until_ns = riptide_agent_get_stats(daemon->agent)->suspended_until_ns;
     const struct riptide_program_counts opened = health_count_opened(daemon);
     struct health *health = &daemon->health;
+    const struct riptide_tick *last = &health->tick;
+    uint64_t due_ns;
 
     /* A round whose dump failed ends as well: only one without a failure clears it. */
     if (!health->is_failure_new)
         health->failure[0] = '\0';
     health->is_failure_new = false;
-    if (health->n_ticks > 0)
-        health->late_ns = lateness(&health->tick, tick);
+    /* A round begins an interval after the one before, unless that lasts: it is left out then. */
+    if (health->n_ticks > 0) {
+        due_ns = last->finished_ns - (last->finished_ns - last->started_ns) % last->interval_ns +
+                 last->interval_ns;
+        health->late_ns = tick->started_ns > due_ns ? tick->started_ns - due_ns : 0;
+    }
     health->tick = *tick;
     health->n_ticks++;
     /* One that goes on from before the start is none of this process. */
@@ -93,7 +90,8 @@ const char *health_explain_full(const struct settings *settings,
     return reason;
 }
 
-uint64_t health_count_refused(const struct daemon *daemon, struct riptide_route *first)
+/* Destinations whose route the kernel refuses, and one of them. */
+static uint64_t count_refused(const struct daemon *daemon, struct riptide_route *first)
 {
     const struct riptide_window *window;
     uint32_t cursor = 0;
@@ -151,15 +149,15 @@ static void say_not_taken(struct diagnosis *diagnosis, const struct daemon *daem
 }
 
 static void say_refused(struct diagnosis *diagnosis, const struct riptide_applier_stats *stats,
-                        bool has_program, uint64_t n, const struct riptide_route *first)
+                        bool has_program, const struct riptide_route *first)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     riptide_prefix_format(&first->dst, dst);
     say(diagnosis, stats->routes > 0 || has_program ? "degraded" : "off",
         "mend the route that they copy (ip route get), or set apply = program, which needs none",
-        "the kernel refuses %" PRIu64 " of %" PRIu64 " routes, as to %s: %s", n, stats->routes + n,
-        dst, first->reason);
+        "the kernel refuses %" PRIu64 " of %" PRIu64 " routes, as to %s: %s", diagnosis->n_refused,
+        stats->routes + diagnosis->n_refused, dst, first->reason);
 }
 
 /* The first that holds, from what stops all windows to what stops none. */
@@ -173,9 +171,9 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
     /* Why connections of IPv4 and IPv6 get no window; NULL: they get one. */
     const char *why[2] = { NULL, NULL };
     struct riptide_route first = { .error = 0 };
-    const uint64_t n_refused = health_count_refused(daemon, &first);
     char full[256];
 
+    found->n_refused = count_refused(daemon, &first);
     for (int i = 0; i < 2 && !has_program; i++)
         why[i] = stats->backend & RIPTIDE_ROUTES ? stats->rules_reason[i] : stats->program_reason;
     if (daemon->health.failure[0])
@@ -191,8 +189,8 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
         say(found, "off", no_cause, "%s", why[0]);
     else if (why[0] || why[1])
         say(found, "degraded", no_cause, "IPv%c: %s", why[0] ? '4' : '6', no_rules);
-    else if (n_refused > 0)
-        say_refused(found, stats, has_program, n_refused, &first);
+    else if (found->n_refused > 0)
+        say_refused(found, stats, has_program, &first);
     else if (stats->routes_not_taken > 0 && !has_program)
         say_not_taken(found, daemon, stats, false);
     else if (daemon->health.n_ticks == 0)

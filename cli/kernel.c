@@ -65,15 +65,11 @@ static uint32_t number_of(const struct nlattr *attribute, uint32_t otherwise)
                                                     : mnl_attr_get_u32(attribute);
 }
 
-/* Of one rule as text, with what follows it. */
-enum { MAX_RULE_BYTES = 84 };
-
 /* While rules are read. */
 struct rules {
-    uint8_t family; /* 0: both */
     uint32_t table;
     unsigned int n_ours;
-    bool is_past[2]; /* of IPv4 and IPv6: ours, or where ours would be */
+    bool is_past[2]; /* of IPv4 and IPv6: the first one, ours, or where ours would be */
     char *before;
 };
 
@@ -101,14 +97,9 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
         *is_past = true;
     }
     *is_past |= priority >= PRIORITY_OF_MAIN;
-    if (*is_past || table == RT_TABLE_LOCAL || (rules->table && table != rules->table) ||
-        (rules->family && header->family != rules->family))
+    if (*is_past || table == RT_TABLE_LOCAL || (rules->table && table != rules->table))
         return MNL_CB_OK;
-    if (n + MAX_RULE_BYTES > KERNEL_RULES_BYTES) {
-        if (rules->before[n - 1] != '.')
-            snprintf(rules->before + n, KERNEL_RULES_BYTES - n, ", ...");
-        return MNL_CB_OK;
-    }
+    *is_past = true;
     if (table != RT_TABLE_MAIN)
         snprintf(name, sizeof(name), "%" PRIu32, table);
     if (suppress != UINT32_MAX)
@@ -121,6 +112,7 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
 unsigned int kernel_read_rules(uint8_t family, uint32_t table, char before[KERNEL_RULES_BYTES])
 {
     struct rules rules = { .n_ours = 0 };
+    struct fib_rule_hdr *header;
     struct nlmsghdr *request;
     char buffer[128];
     int r = -EINTR;
@@ -128,9 +120,10 @@ unsigned int kernel_read_rules(uint8_t family, uint32_t table, char before[KERNE
     /* Changes interrupt a dump. */
     for (int i = 0; i < 8 && r == -EINTR; i++) {
         before[0] = '\0';
-        rules = (struct rules){ .family = family, .table = table, .before = before };
+        rules = (struct rules){ .table = table, .before = before };
         request = mnl_nlmsg_put_header(buffer);
-        mnl_nlmsg_put_extra_header(request, sizeof(struct fib_rule_hdr)); /* of all families */
+        header = mnl_nlmsg_put_extra_header(request, sizeof(*header));
+        header->family = family;
         request->nlmsg_type = RTM_GETRULE;
         request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
         r = exchange(request, on_rule, &rules);

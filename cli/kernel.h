@@ -8,7 +8,7 @@
 
 #include <riptide/riptide.h>
 
-/* "IPv4 priority 100 lookup main, IPv6 priority 100 lookup main": ip rule has the rest. */
+/* "IPv4 priority 100 lookup main, IPv6 priority 100 lookup main": the first of each family. */
 enum { KERNEL_RULES_BYTES = 160 };
 
 /*

@@ -20,8 +20,6 @@ static const char *log_program = "";
 static int log_level = LOG_INFO;
 static unsigned int log_dropped;
 static bool log_is_journal;
-static time_t log_warned; /* CLOCK_REALTIME */
-static char log_warning[256];
 
 /* Of a line: the library has at most 256. */
 enum { LOG_TEXT_BYTES = 512 };
@@ -132,27 +130,17 @@ static void write_line(int level, const char *text)
     fprintf(stderr, "%s\n", rest);
 }
 
-const char *log_get_warning(time_t *timep)
-{
-    *timep = log_warned;
-    return log_warning;
-}
-
 void log_event(int level, const struct log_fields *fields, const char *format, ...)
 {
     char text[LOG_TEXT_BYTES];
     va_list args;
 
-    if (level > log_level && level > LOG_WARNING)
+    if (level > log_level)
         return;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (level <= LOG_WARNING) {
-        log_warned = time(NULL);
-        snprintf(log_warning, sizeof(log_warning), "%.255s", text);
-    }
-    if (level <= log_level && !(log_is_journal && journal_send(level, fields, text)))
+    if (!(log_is_journal && journal_send(level, fields, text)))
         write_line(level, text);
 }
 

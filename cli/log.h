@@ -48,9 +48,6 @@ void log_event(int level, const struct log_fields *fields, const char *format, .
 
 #define log_line(level, ...) log_event(level, &(struct log_fields){ .event = NULL }, __VA_ARGS__)
 
-/* The last warning or error, for `riptide status`, and when; empty: there was none. */
-const char *log_get_warning(time_t *timep);
-
 /* The library's line, or the kernel's text if the library had none. */
 const char *log_error_text(const struct riptide_error *error, int code);
 

@@ -35,9 +35,10 @@ static void put_backends(FILE *out, const struct daemon *daemon,
     const struct riptide_applier_config *config = &daemon->settings->applier;
     const bool is_dry = config->dry_run;
     const bool has_program = (applier->backend & RIPTIDE_PROGRAM) && !applier->program_reason;
-    struct riptide_route refused;
+    struct diagnosis diagnosis;
     char info[96];
 
+    health_diagnose(daemon, &diagnosis);
     snprintf(info, sizeof(info), "riptide_apply_info{asked=\"%s\",by=\"%s\"}",
              riptide_name(RIPTIDE_NAMES_BACKEND, config->backend),
              riptide_name(RIPTIDE_NAMES_BACKEND, applier->backend));
@@ -50,8 +51,7 @@ static void put_backends(FILE *out, const struct daemon *daemon,
     put(out, "riptide_routes{state=\"applied\"}", (double)applier->routes,
         "Destinations by the state of their route.");
     put(out, "riptide_routes{state=\"left_alone\"}", (double)applier->left_alone, NULL);
-    put(out, "riptide_routes{state=\"failed\"}", (double)health_count_refused(daemon, &refused),
-        NULL);
+    put(out, "riptide_routes{state=\"failed\"}", (double)diagnosis.n_refused, NULL);
     put(out, "riptide_routes_not_taken", (double)applier->routes_not_taken,
         "Of those applied, routes that TCP does not use, as another rule comes first.");
     put(out, "riptide_route_write_failures_total", (double)applier->failed,

@@ -14,13 +14,6 @@
 /* Kernels before 5.19 require it for each window. Not in headers before 5.8. */
 #define BPF (UINT64_C(1) << 39)
 
-static int fail(struct riptide_error *error, const char *action)
-{
-    const int code = errno;
-
-    return refuse(error, -code, "cannot drop privileges: %s: %s", action, strerror(code));
-}
-
 int privileges_drop(bool is_dry, enum riptide_backend backend, struct riptide_error *error)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -28,10 +21,8 @@ int privileges_drop(bool is_dry, enum riptide_backend backend, struct riptide_er
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
     uint64_t kept = backend == RIPTIDE_ROUTES ? NET_ADMIN : NET_ADMIN | BPF, permitted;
 
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return fail(error, "PR_SET_NO_NEW_PRIVS");
-    if (syscall(SYS_capget, &header, data) < 0)
-        return fail(error, "capget");
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(SYS_capget, &header, data) < 0)
+        return refuse(error, -errno, "cannot drop privileges: %s", strerror(errno));
     permitted = data[0].permitted | (uint64_t)data[1].permitted << 32;
     kept &= is_dry ? 0 : permitted;
     /* A service manager that granted no more may also forbid capset(2). */
@@ -42,5 +33,7 @@ int privileges_drop(bool is_dry, enum riptide_backend backend, struct riptide_er
 
         data[i] = (struct __user_cap_data_struct){ .permitted = half, .effective = half };
     }
-    return syscall(SYS_capset, &header, data) < 0 ? fail(error, "capset") : 0;
+    if (syscall(SYS_capset, &header, data) < 0)
+        return refuse(error, -errno, "cannot drop capabilities: %s", strerror(errno));
+    return 0;
 }

@@ -22,24 +22,23 @@ static void describe_scope(char text[128], const struct riptide_scope *scope)
              scope->n_local_ports + scope->n_remote_ports > 0 ? ", some ports" : "");
 }
 
-/* What `auto` has chosen and why; in a dry run what the program would have to do. */
+/* What `auto` has chosen and why, and what is missing then. */
 static void report_choice(const struct settings *settings,
                           const struct riptide_applier_stats *stats)
 {
     const bool has_program = stats->backend & RIPTIDE_PROGRAM;
-    const bool lacks_holdout = !has_program && settings->applier.holdout_percent > 0;
+    const char *but = "";
+    int level = LOG_INFO;
 
-    if (has_program && settings->applier.dry_run)
-        log_line(LOG_INFO,
-                 "windows would be given by the program%s; a dry run attaches it nowhere, and "
-                 "loads it if it has CAP_BPF",
-                 stats->backend & RIPTIDE_ROUTES ? ", and by routes" : "");
-    else if (settings->applier.backend == RIPTIDE_AUTO)
-        log_event(lacks_holdout ? LOG_WARNING : LOG_INFO,
-                  &(struct log_fields){ .event = "backend", .reason = stats->why },
-                  "--apply auto chose %s: %s%s",
-                  riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), stats->why,
-                  lacks_holdout ? "; no connection is held out" : "");
+    if (has_program && settings->applier.dry_run) {
+        but = "; a dry run attaches no program, and loads it if it has CAP_BPF";
+    } else if (!has_program && settings->applier.holdout_percent > 0) {
+        but = "; no connection is held out";
+        level = LOG_WARNING;
+    }
+    log_event(level, &(struct log_fields){ .event = "backend", .reason = stats->why },
+              "--apply auto chose %s: %s%s", riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend),
+              stats->why, but);
 }
 
 void report_start(struct daemon *daemon)
@@ -56,7 +55,8 @@ void report_start(struct daemon *daemon)
         stats->backend == RIPTIDE_BOTH ? "program and routes"
                                        : riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend),
         scope, settings->estimator.policy->name, holds_out ? settings->applier.holdout_percent : 0);
-    report_choice(settings, stats);
+    if (stats->why)
+        report_choice(settings, stats);
 }
 
 /* "203.0.113.1: applied: initcwnd 24 (3 connections, careful 23.6)" */
@@ -99,66 +99,56 @@ static void report_window(const struct settings *settings, const struct riptide_
 }
 
 /* Off for `reason`, or on again where it is NULL. */
-static void report_off(const char *what, const char *reason, bool is_paused)
+static void report_off(const char *what, const char *reason)
 {
-    const struct log_fields fields = { .event = reason ? "off" : "on", .reason = reason };
-
-    /* A pause was requested: as a warning it would stay in `riptide status` long after its end. */
-    if (reason)
-        log_event(is_paused ? LOG_INFO : LOG_WARNING, &fields, "%s: windows disabled: %s", what,
-                  reason);
-    else
-        log_event(LOG_INFO, &fields, "%s: windows enabled again", what);
+    log_event(reason ? LOG_WARNING : LOG_INFO,
+              &(struct log_fields){ .event = reason ? "off" : "on", .reason = reason },
+              "%s: windows %s%s", what, reason ? "disabled: " : "enabled again",
+              reason ? reason : "");
 }
 
 /* At the beginning, not in each round: that one network has its part, or that all have theirs. */
 static void report_full(const struct settings *settings,
                         const struct riptide_estimator_stats *stats)
 {
-    static enum { ROOM, REFUSED, FULL } said;
-    static uint64_t n_refused_before;
-    const uint64_t n_refused = stats->overflow - n_refused_before;
+    static enum { ROOM, REFUSED, FULL } said, now;
+    static uint64_t n_before;
     const struct log_fields fields = { .event = "full" };
     char reason[256];
 
+    now = stats->overflow > n_before ? REFUSED : ROOM;
+    if (stats->is_full)
+        now = FULL;
     health_explain_full(settings, stats, reason);
-    if (stats->is_full && said != FULL)
+    if (now > said && now == FULL)
         log_event(LOG_WARNING, &fields, "full: %s", reason);
-    else if (n_refused > 0 && said == ROOM)
+    else if (now > said)
         log_event(LOG_WARNING, &fields,
                   "connections that do not count: %" PRIu64
                   "; their /24 or /64 has its sixteenth; %s",
-                  n_refused, reason);
-    said = n_refused > 0 ? REFUSED : ROOM;
-    if (stats->is_full)
-        said = FULL;
-    n_refused_before = stats->overflow;
-}
-
-static void report_tick(const struct settings *settings,
-                        const struct riptide_estimator_stats *stats,
-                        const struct riptide_tick *tick)
-{
-    report_full(settings, stats);
-    log_line(LOG_DEBUG,
-             "tick: connections %" PRIu64 ", destinations %" PRIu64
-             ", %.1f ms; the dump took %.1f ms of a core, the next is after %.3f s",
-             tick->samples, stats->destinations,
-             (double)(tick->finished_ns - tick->started_ns) / 1e6,
-             (double)tick->observe_cpu_ns / 1e6, (double)tick->interval_ns / 1e9);
+                  stats->overflow - n_before, reason);
+    said = now;
+    n_before = stats->overflow;
 }
 
 void report_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
-    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
+    const struct riptide_estimator_stats *stats = riptide_agent_get_stats(daemon->agent)->estimator;
     const struct settings *settings = daemon->settings;
+    const struct riptide_tick *tick = event->tick;
 
     switch (event->kind) {
     case RIPTIDE_AGENT_RULES:
-        report_off(event->family == AF_INET ? "IPv4" : "IPv6", event->reason, stats->is_paused);
+        report_off(event->family == AF_INET ? "IPv4" : "IPv6", event->reason);
         break;
     case RIPTIDE_AGENT_TICK:
-        report_tick(settings, stats->estimator, event->tick);
+        report_full(settings, stats);
+        log_line(LOG_DEBUG,
+                 "tick: connections %" PRIu64 ", destinations %" PRIu64
+                 ", %.1f ms; the dump took %.1f ms of a core, the next is after %.3f s",
+                 tick->samples, stats->destinations,
+                 (double)(tick->finished_ns - tick->started_ns) / 1e6,
+                 (double)tick->observe_cpu_ns / 1e6, (double)tick->interval_ns / 1e9);
         break;
     case RIPTIDE_AGENT_WINDOW:
         report_window(settings, event->window, event->outcome);
@@ -168,7 +158,7 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
                   "cannot read the open connections: %s", event->reason);
         break;
     case RIPTIDE_AGENT_PROGRAM:
-        report_off("program", event->reason, stats->is_paused);
+        report_off("program", event->reason);
         break;
     case RIPTIDE_AGENT_DESTROY_EVENTS:
         log_line(event->reason ? LOG_WARNING : LOG_INFO, "destroy events: %s",

@@ -36,17 +36,6 @@ static void put_working(const json_t *status)
         puts("riptide: working. No connection has opened in the last minute.");
 }
 
-/* If it is not older than an hour, and says more than the reason does. */
-static void put_warning(const json_t *status)
-{
-    const char *warning = text_of(status, "warning"), *reason = text_of(status, "reason");
-    char then[TEXT_TIME_BYTES];
-
-    if (number(status, "warned") > time(NULL) - 3600 && (!*reason || !strstr(warning, reason)))
-        text_field("warning", "%s: %s", text_time(then, number(status, "warned"), "%H:%M:%S %z"),
-                   warning);
-}
-
 static void put_effect(const json_t *effect)
 {
     const json_t *time = get(effect, "time"), *retransmitted = get(effect, "retransmitted");
@@ -134,7 +123,6 @@ static void print_state(const struct state *state)
         text_field("do", "%s", state->remedy);
     if (!state->status)
         return;
-    put_warning(state->status);
     put_figures(state->status);
 }
 
