@@ -12,7 +12,7 @@ struct careful {
     uint32_t began_ms;  /* when this window, or its pacing, began; wraps */
     uint16_t given;     /* the window of flights that count, segments; 0: not known yet */
     uint16_t mss_bytes; /* the largest; halves in 45 s without one */
-    uint16_t flights, since_s, per_s; /* flights since that second, which wraps; each one before */
+    uint16_t flights, since_s, per_4s; /* since that second, which wraps; mean in 4 s before */
     uint8_t fitting, wait, n_far;
     bool is_paced, is_cut, is_raised; /* cut at some time; changed last by a raise */
 };
@@ -23,7 +23,8 @@ static_assert(sizeof(struct careful) <= 32, "memory is over its budget");
  * drops the tail of every flight. In `against` a clean flight takes 1, and a lossy one adds so much
  * that it rises where more than a fifth of the flights lose; or of paced ones a third, as others
  * fill a path at times, and smaller flights lose as well. TOO_LARGE: four or eight in a row. As
- * flights of one moment lose together, those of a second count as one: a step is divided by per_s.
+ * flights of one moment lose together, a step is divided by their number in a second: the mean of
+ * four, or that of the present one, if larger. Rounded steps add up to a little less.
  */
 enum { LOSS_SHARE = 50, LOSSY_AT_ONCE = 4, LOSSY_PACED = 2, TOO_LARGE = 16 };
 
@@ -32,24 +33,23 @@ enum { LOSS_SHARE = 50, LOSSY_AT_ONCE = 4, LOSSY_PACED = 2, TOO_LARGE = 16 };
  * `wait` of them and seconds, as losers end last. A cut doubles it, a raise after one halves it. A
  * raise doubles the window, but after a cut it adds an eighth; a cut takes a quarter.
  */
-enum { WAIT = 4, MOST_WAIT = 64, PER_S_OVER_S = 4 /* flights a second are counted over these */ };
+enum { WAIT = 4, MOST_WAIT = 64 /* a known limit is tried once a minute at most */ };
 static const double growth = 1.125, cut = 0.75;
 
 /*
  * A round trip below LOCAL_US may end at a proxy on this host; up to JITTER_US it is noise. FAR
- * in a row on another path begin anew: fewer have met a queue, or another host behind this address.
- * Flights below SMALL segments show little of a pace, as the kernel sends ten at once at any.
+ * in a row, or in as many seconds, on another path begin anew: fewer have met a queue or another
+ * host. Flights below SMALL segments show little of a pace, as the kernel sends ten at once at any.
  */
 enum { LOCAL_US = 1000, JITTER_US = 2000, FAR = 8, ETHERNET_MSS_BYTES = 1460, SMALL = 20 };
 
-enum flight { NO_FLIGHT, CLEAN, FILLED, LOSSY };
+enum flight { LOSSY = -2, CLEAN = 0, FILLED = 1, /* steps of `fitting` */ NO_FLIGHT };
 
 /*
  * What counters show about a first flight. That of an open connection counts in the interval in
  * which it ends: that of its begin, or the next one if it was under way at the dump between them.
  * Its age is known unless it has paused, as one may have that has sent more than three windows.
- * Whose losses they were, ssthresh tells (docs/policies.md): while there was one time of losses,
- * for eight windows, or sixteen ssthresh, as windows grow slowly behind it; with BBR for four.
+ * Whose losses they were, ssthresh and the number of segments tell (docs/policies.md).
  */
 static enum flight first_flight_of(const struct riptide_sample *sample,
                                    const struct riptide_policy_input *input, bool is_paced)
@@ -78,29 +78,31 @@ static enum flight first_flight_of(const struct riptide_sample *sample,
     return sent >= window && (lost > 0 || sample->cwnd > window) ? FILLED : CLEAN;
 }
 
-/*
- * Whether the connection is evidence of this path, by its smallest round trip time (RFC 9959: below
- * half or above ten times, the path is another one) and its segments. Another path begins anew.
- */
+/* By its smallest round trip time (RFC 9959: half, ten times) and segments. Another begins anew. */
 static bool is_of_path(struct careful *careful, const struct riptide_sample *sample)
 {
     uint64_t now_us = sample->min_rtt_us, kept_us = careful->min_rtt_us;
+    uint16_t mss_bytes = (uint16_t)lesser(sample->mss_bytes, ETHERNET_MSS_BYTES);
+    double far = FAR * greater(greater(careful->per_4s / 4.0, careful->flights), 1);
     bool is_other = kept_us > 0 && (now_us > JITTER_US || kept_us > JITTER_US) &&
                     (now_us > 10 * kept_us || 2 * now_us < kept_us);
 
     if (now_us < LOCAL_US && 10 * now_us < kept_us)
         return false;
-    if (is_other || now_us >= LOCAL_US)
+    /* One that was counted may be idle since, with the smallest round trip of a former path. */
+    if (!sample->shown)
         careful->n_far = is_other ? (uint8_t)(careful->n_far + 1) : 0;
-    if (is_other && careful->cwnd > 0 && careful->n_far < FAR)
+    if (is_other && careful->cwnd > 0 && careful->n_far < lesser(far, UINT8_MAX))
         return false;
     if (is_other)
         *careful = (struct careful){ 0 };
     if (careful->min_rtt_us == 0 || now_us < careful->min_rtt_us)
         careful->min_rtt_us = sample->min_rtt_us;
-    if (sample->mss_bytes > careful->mss_bytes)
-        careful->mss_bytes = (uint16_t)lesser(sample->mss_bytes, ETHERNET_MSS_BYTES);
-    return 2 * sample->mss_bytes > careful->mss_bytes;
+    /* What fitted so far were segments of less than half that size. */
+    if (careful->mss_bytes > 0 && mss_bytes > 2 * careful->mss_bytes)
+        careful->cwnd = (float)lesser((double)careful->cwnd, START_CWND);
+    careful->mss_bytes = (uint16_t)greater(careful->mss_bytes, mss_bytes);
+    return 2 * mss_bytes > careful->mss_bytes;
 }
 
 /* Flights from now on have another window, or leave in another way. */
@@ -109,17 +111,6 @@ static void begin(struct careful *careful, uint64_t now_ns)
     careful->began_ms = (uint32_t)(now_ns / 1000000);
     careful->given = 0;
     careful->fitting = 0;
-}
-
-static void count(struct careful *careful, enum flight flight)
-{
-    int lossy = careful->is_paced ? LOSSY_PACED : LOSSY_AT_ONCE;
-    const int step[] = { [CLEAN] = 0, [FILLED] = 1, [LOSSY] = -2 };
-    double against = (flight == LOSSY ? lossy : -1) / greater(careful->per_s, 1);
-
-    careful->fitting = (uint8_t)lesser(greater(careful->fitting + step[flight], 0), careful->wait);
-    careful->against = (float)lesser(greater((double)careful->against + against, 0), TOO_LARGE);
-    careful->flights = (uint16_t)lesser(careful->flights + 1, UINT16_MAX);
 }
 
 static enum riptide_left_out careful_add(const struct riptide_policy_input *input, void *memory,
@@ -132,14 +123,18 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     uint32_t since_ms = (uint32_t)(seen_ns / 1000000) - careful->began_ms;
     bool is_earlier = sample->busy_time_us / 1000 + sample->last_data_sent_ms >= since_ms;
     uint16_t n_s = (uint16_t)(input->now_ns / NS_PER_S - careful->since_s);
+    int lossy = careful->is_paced ? LOSSY_PACED : LOSSY_AT_ONCE;
+    double against = (double)careful->against, per_s, more;
+    double interval_s = (double)input->interval_ns / NS_PER_S;
 
     if (sample->min_rtt_us == 0 || reason == RIPTIDE_LEFT_OUT_UNUSED)
         return reason;
-    if (n_s >= PER_S_OVER_S) {
-        careful->per_s = careful->flights / n_s;
+    if (n_s > 0) {
+        more = (double)careful->flights / n_s - careful->per_4s / 4.0;
+        careful->per_4s = (uint16_t)(careful->per_4s + more * lesser(n_s, 4) + 0.5);
         careful->flights = 0;
-        careful->mss_bytes = (uint16_t)(careful->mss_bytes - careful->mss_bytes / 16);
         careful->since_s = (uint16_t)(careful->since_s + n_s);
+        careful->mss_bytes = (uint16_t)(careful->mss_bytes * (1 - lesser(n_s, 32) / 64));
     }
     if (!is_of_path(careful, sample))
         return RIPTIDE_LEFT_OUT_UNMEASURED;
@@ -152,24 +147,30 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
         is_earlier = true;
     }
     careful->given = (uint16_t)input->cwnd;
+    careful->flights = (uint16_t)lesser(careful->flights + 1, UINT16_MAX / 4);
     /* Flights from before a raise do not show that the larger window fits, but what they lost. */
     if (is_earlier && flight == FILLED)
         flight = CLEAN;
-    if (careful->against < TOO_LARGE && (!is_earlier || careful->is_raised))
-        count(careful, flight);
+    if (careful->against >= TOO_LARGE || (is_earlier && !careful->is_raised))
+        return RIPTIDE_LEFT_OUT_NOT;
+    per_s = greater(careful->per_4s / 4.0, careful->flights / greater(interval_s, 1));
+    against += (flight == LOSSY ? lossy : -1) / greater(per_s, 1);
+    careful->fitting = (uint8_t)lesser(greater(careful->fitting + (int)flight, 0), careful->wait);
+    careful->against = (float)(against > TOO_LARGE - 0.01 ? TOO_LARGE : greater(against, 0));
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
 /* Paces what left at once; what cannot be paced, or is, gets a smaller window. */
 static void lower(struct careful *careful, const struct riptide_policy_input *input, bool can_pace)
 {
-    double cwnd = input->cwnd, least = careful->is_paced ? START_CWND : input->config->cwnd_min;
+    double cwnd = input->cwnd, min = careful->is_paced ? START_CWND : input->config->cwnd_min;
 
     if (!careful->is_paced && can_pace) {
         careful->is_paced = true;
         careful->wait = WAIT;
     } else {
-        careful->cwnd = (float)lesser((double)careful->cwnd, greater(cwnd * cut, least));
+        careful->cwnd =
+            (float)lesser(greater((double)careful->cwnd, cwnd), greater(cwnd * cut, min));
         careful->wait = (uint8_t)lesser(2 * careful->wait, MOST_WAIT);
         careful->is_cut = true;
     }
@@ -180,8 +181,7 @@ static void lower(struct careful *careful, const struct riptide_policy_input *in
 
 static void raise(struct careful *careful, const struct riptide_policy_input *input)
 {
-    double cwnd = input->cwnd;
-    double next = careful->is_cut ? greater(cwnd * growth, cwnd + 1) : 2 * cwnd;
+    double cwnd = input->cwnd, next = careful->is_cut ? greater(cwnd * growth, cwnd + 1) : 2 * cwnd;
 
     if (next <= (double)careful->cwnd)
         return; /* a bound holds it below what fits */
@@ -214,7 +214,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     return (double)careful->cwnd;
 }
 
-/* A loaded window was proven: it stays until first flights show the contrary. */
+/* It stays until first flights show the contrary: it was proven, or is a step above what was. */
 static void careful_restore(const struct riptide_policy_input *input, void *memory,
                             const struct riptide_estimate *loaded)
 {

@@ -238,11 +238,11 @@ TEST(base_is_where_careful_begins_and_losses_go_below_it)
 {
     ESTIMATOR *estimator = begun(false);
 
-    set_base(estimator, 32);
-    assert_int_equal(cwnd_of(estimator), 32);
-    assert_int_equal(flights(estimator, "xxxx"), 24);
+    set_base(estimator, 40);
+    assert_int_equal(cwnd_of(estimator), 40);
+    assert_int_equal(flights(estimator, "xxxx"), 30);
     assert_true(explain(estimator).may_lower);
-    assert_int_equal(flights(estimator, "........"), 27);
+    assert_int_equal(flights(estimator, "........"), 34);
 }
 
 TEST(base_ends_with_its_window)
