@@ -99,5 +99,4 @@ def test_a_host_applies_windows_of_its_own_by_routes_and_by_the_program(net, cgr
     cgroups.enter(cgroup.parent)
     assert net.connect("203.0.113.1").cwnd() == 24
     cgroups.enter(cgroup)
-    program.process.terminate()
-    assert program.process.wait() == 0 and not rules(net.host) and not windows(net.host)
+    assert program.end() == 0 and not rules(net.host) and not windows(net.host)
