@@ -356,12 +356,18 @@ RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
 RIPTIDE_PUBLIC int riptide_applier_pop(struct riptide_applier *applier,
                                        const struct riptide_route **routep)
 {
+    struct targets *targets = &applier->router->targets;
+    struct target *target;
     int r = RIPTIDE_E_AGAIN;
 
     if (has(applier, RIPTIDE_PROGRAM))
         r = windows_pop(applier->program, &applier->popped);
-    if (r == RIPTIDE_E_AGAIN && has(applier, RIPTIDE_ROUTES))
-        r = router_pop(applier->router, &applier->popped);
+    if (r == RIPTIDE_E_AGAIN && has(applier, RIPTIDE_ROUTES) &&
+        (target = targets_take(targets, WORK_POP))) {
+        target_show(target, &applier->popped);
+        targets_forget_if_done(targets, target);
+        r = 0;
+    }
     if (r == 0)
         *routep = &applier->popped;
     return r;
@@ -372,10 +378,13 @@ RIPTIDE_PUBLIC int riptide_applier_find(struct riptide_applier *applier,
                                         enum riptide_backend backend,
                                         const struct riptide_route **routep)
 {
+    const struct target *target = targets_find(&applier->router->targets, dst);
     int r = RIPTIDE_E_UNKNOWN;
 
-    if (backend == RIPTIDE_ROUTES && has(applier, RIPTIDE_ROUTES))
-        r = router_find(applier->router, dst, &applier->found);
+    if (backend == RIPTIDE_ROUTES && has(applier, RIPTIDE_ROUTES) && target) {
+        target_show(target, &applier->found);
+        r = 0;
+    }
     if (backend == RIPTIDE_PROGRAM && has(applier, RIPTIDE_PROGRAM))
         r = windows_find(applier->program, dst, &applier->found);
     if (r == 0)
@@ -405,25 +414,35 @@ bool applier_can_pace(const struct riptide_applier *applier)
            !applier->program->is_detached;
 }
 
+/* The memory that the running program works with; NULL: it does not run. */
+static struct window_common *common_of(const struct riptide_applier *applier)
+{
+    return has(applier, RIPTIDE_PROGRAM) ? applier->program->common : NULL;
+}
+
 void applier_set_holdout(struct riptide_applier *applier, uint32_t share, enum holdout_phase phase)
 {
-    if (has(applier, RIPTIDE_PROGRAM))
-        program_set_holdout(applier->program, share, phase);
+    struct window_common *common = common_of(applier);
+
+    if (!common)
+        return;
+    common->phase = phase;
+    common->holdout = share;
 }
 
 bool applier_find_opened(const struct riptide_applier *applier, uint64_t cookie, bool is_closed,
                          struct opened *opened)
 {
-    return has(applier, RIPTIDE_PROGRAM) &&
-           program_find_opened(applier->program, cookie, is_closed, opened);
-}
+    const uint64_t hash = arm_hash(cookie, applier->config.holdout_seed);
+    struct window_common *common = common_of(applier);
+    const uint64_t note = common ? common->opened[hash % OPENED_SLOTS] : 0;
 
-static const char *find_rules_reason(const struct riptide_applier *applier, int i)
-{
-    if (!has(applier, RIPTIDE_ROUTES))
-        return "windows are given by the program";
-    return applier->router->why_paused ? applier->router->why_paused
-                                       : applier->router->own[i].reason;
+    if (note == 0 || note >> 32 != hash >> 32)
+        return false;
+    if (is_closed)
+        common->opened[hash % OPENED_SLOTS] = 0;
+    *opened = (struct opened){ (enum arm)(note & 1), (enum holdout_phase)(note >> 1 & 1) };
+    return true;
 }
 
 STRUCT_ENDS_WITH(struct riptide_applier_stats, program);
@@ -444,8 +463,11 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
         current.is_idle &= !router->has_work;
     if (applier->phase != PHASE_NEW && applier->why.text[0])
         current.why = applier->why.text;
-    current.rules_reason[0] = find_rules_reason(applier, 0);
-    current.rules_reason[1] = find_rules_reason(applier, 1);
+    for (int i = 0; i < 2; i++) {
+        current.rules_reason[i] = router->why_paused ? router->why_paused : router->own[i].reason;
+        if (!has(applier, RIPTIDE_ROUTES))
+            current.rules_reason[i] = "windows are given by the program";
+    }
     current.routes = targets->n_in_kernel[0] + targets->n_in_kernel[1];
     current.routes_not_taken = targets->n_not_taken;
     current.left_alone = targets->n_left_alone;
@@ -458,9 +480,9 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
         current.is_idle &= program->n_written == program->n_queued || program->refusal;
         current.program_reason = program_get_reason(program);
         current.cgroup = program->cgroup.path;
-        if (program->common)
-            memcpy(&current.program, &program->common->counts, sizeof(current.program));
     }
+    if (common_of(applier))
+        memcpy(&current.program, &common_of(applier)->counts, sizeof(current.program));
     struct_give(stats, size, &current, sizeof(current));
 }
 

@@ -53,14 +53,9 @@ int claim_open(struct claim *claim)
                              .pid = getpid() };
     if (claim->fd < 0)
         return -errno;
-    /* Any process may have a port, but not each that ends with our PID. */
-    for (uint32_t i = 0; i < MAX_HOLDERS_OF_PID && r == -EADDRINUSE; i++) {
-        claim->port = i << PID_BITS | (uint32_t)claim->pid;
-        r = join(claim, 0);
-    }
-    /* A user can take all of these, but not each of those from which the kernel then chooses. */
-    if (r == -EADDRINUSE) {
-        claim->port = 0;
+    /* A user can take each port with our PID, but not each from which the kernel chooses (0). */
+    for (uint32_t i = 0; i <= MAX_HOLDERS_OF_PID && r == -EADDRINUSE; i++) {
+        claim->port = i < MAX_HOLDERS_OF_PID ? i << PID_BITS | (uint32_t)claim->pid : 0;
         r = join(claim, 0);
     }
     if (r < 0)

@@ -120,17 +120,6 @@ static int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_e
     return fd < 0 ? fd : 0;
 }
 
-/* Whether the directory is still the cgroup with this number. */
-static bool cgroup_is(const struct cgroup *cgroup, uint64_t id)
-{
-    struct stat found;
-
-    /* Without the permission to look, assumes that it is still there. */
-    if (fstatat(cgroup->at_fd, cgroup->name, &found, 0) < 0)
-        return errno != ENOENT && errno != ENOTDIR;
-    return found.st_ino == id;
-}
-
 /*
  * To the kernel all after the member `last` is 0, whatever the compiler leaves in a union behind
  * the member that is named.
@@ -181,10 +170,15 @@ static bool is_attached(const struct program *program)
 {
     struct bpf_link_info link = { 0 };
     struct bpf_prog_info info = { 0 };
+    struct stat found;
 
-    return get_info(program->fds[FD_LINK], &link, sizeof(link)) == 0 &&
-           get_info(program->fds[FD_PROGRAM], &info, sizeof(info)) == 0 &&
-           link.prog_id == info.id && cgroup_is(&program->cgroup, link.cgroup.cgroup_id);
+    if (get_info(program->fds[FD_LINK], &link, sizeof(link)) < 0 ||
+        get_info(program->fds[FD_PROGRAM], &info, sizeof(info)) < 0 || link.prog_id != info.id)
+        return false;
+    /* Without the permission to look, assumes that it is still there. */
+    if (fstatat(program->cgroup.at_fd, program->cgroup.name, &found, 0) < 0)
+        return errno != ENOENT && errno != ENOTDIR;
+    return found.st_ino == link.cgroup.cgroup_id;
 }
 
 /* Even if a child of fork(2) has a copy of the fd. Since Linux 5.9. */
@@ -383,30 +377,6 @@ void program_set_paused(struct program *program, const char *why)
     program->why_paused = why;
     if (program->common)
         program->common->is_paused = why != NULL;
-}
-
-void program_set_holdout(struct program *program, uint32_t share, enum holdout_phase phase)
-{
-    if (!program->common)
-        return;
-    program->common->phase = phase;
-    program->common->holdout = share;
-}
-
-bool program_find_opened(const struct program *program, uint64_t cookie, bool is_closed,
-                         struct opened *opened)
-{
-    uint64_t hash = arm_hash(cookie, program->config->holdout_seed), note;
-
-    if (!program->common)
-        return false;
-    note = program->common->opened[hash % OPENED_SLOTS];
-    if (note == 0 || note >> 32 != hash >> 32)
-        return false;
-    if (is_closed)
-        program->common->opened[hash % OPENED_SLOTS] = 0;
-    *opened = (struct opened){ (enum arm)(note & 1), (enum holdout_phase)(note >> 1 & 1) };
-    return true;
 }
 
 void program_check(struct program *program)

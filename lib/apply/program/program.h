@@ -74,13 +74,6 @@ void program_check(struct program *program);
 /* Why the program gives no windows; NULL: it does. The same pointer until it changes. */
 const char *program_get_reason(const struct program *program);
 
-/* The share held out of connections that open from now on, and its phase. */
-void program_set_holdout(struct program *program, uint32_t share, enum holdout_phase phase);
-
-/* As applier_find_opened. */
-bool program_find_opened(const struct program *program, uint64_t cookie, bool is_closed,
-                         struct opened *opened);
-
 /* BPF_MAP_UPDATE_ELEM, _LOOKUP_ELEM, which writes the value, or _DELETE_ELEM. Errors: bpf(2)'s. */
 int map_element(enum bpf_cmd command, int map_fd, const void *key, const void *value);
 

@@ -292,28 +292,6 @@ int router_dispatch(struct router *router)
     return r > 0 || can_work(router) ? RIPTIDE_E_MORE : 0;
 }
 
-int router_pop(struct router *router, struct riptide_route *route)
-{
-    struct target *target = targets_take(&router->targets, WORK_POP);
-
-    if (!target)
-        return RIPTIDE_E_AGAIN;
-    target_show(target, route);
-    targets_forget_if_done(&router->targets, target);
-    return 0;
-}
-
-int router_find(const struct router *router, const struct riptide_prefix *dst,
-                struct riptide_route *route)
-{
-    const struct target *target = targets_find(&router->targets, dst);
-
-    if (!target)
-        return RIPTIDE_E_UNKNOWN;
-    target_show(target, route);
-    return 0;
-}
-
 int router_set_paused(struct router *router, const char *why)
 {
     router->why_paused = why;

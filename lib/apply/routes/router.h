@@ -102,9 +102,6 @@ bool router_is_in_force(const struct router *router);
 int router_set_paused(struct router *router, const char *why);
 
 int router_dispatch(struct router *router);
-int router_pop(struct router *router, struct riptide_route *route);
-int router_find(const struct router *router, const struct riptide_prefix *dst,
-                struct riptide_route *route);
 
 /*
  * plan.c, pure except for memory: events and the kernel's answers add work, router.c says in which

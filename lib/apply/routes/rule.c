@@ -14,15 +14,13 @@
 /* What a rule says beside its numbers; of ours all but the last. */
 enum { BY_US = 1, OF_TCP = 2, OF_THIS_HOST = 4, TO_HOSTS = 8, OURS = 15, OF_OTHERS = 16 };
 
-static bool is_u8(const struct nlattr *attribute, uint8_t value)
-{
-    return mnl_attr_get_payload_len(attribute) == 1 && mnl_attr_get_u8(attribute) == value;
-}
+static const uint8_t by_us = OUR_PROTOCOL, tcp = IPPROTO_TCP;
+static const char loopback[] = "lo";
 
-static bool is_loopback(const struct nlattr *name)
+static bool is_equal(const struct nlattr *attribute, const void *value, size_t n_bytes)
 {
-    return mnl_attr_get_payload_len(name) == sizeof("lo") &&
-           memcmp(mnl_attr_get_payload(name), "lo", sizeof("lo")) == 0;
+    return mnl_attr_get_payload_len(attribute) == n_bytes &&
+           memcmp(mnl_attr_get_payload(attribute), value, n_bytes) == 0;
 }
 
 static bool parse_attribute(struct rule *rule, uint32_t *says, const struct nlattr *attribute)
@@ -37,13 +35,13 @@ static bool parse_attribute(struct rule *rule, uint32_t *says, const struct nlat
     case FRA_GOTO:
         return netlink_u32(attribute, &rule->target);
     case FRA_PROTOCOL:
-        *says |= is_u8(attribute, OUR_PROTOCOL) ? BY_US : 0;
+        *says |= is_equal(attribute, &by_us, sizeof(by_us)) ? BY_US : 0;
         return true;
     case FRA_IP_PROTO:
-        *says |= is_u8(attribute, IPPROTO_TCP) ? OF_TCP : OF_OTHERS;
+        *says |= is_equal(attribute, &tcp, sizeof(tcp)) ? OF_TCP : OF_OTHERS;
         return true;
     case FRA_IIFNAME:
-        *says |= is_loopback(attribute) ? OF_THIS_HOST : OF_OTHERS;
+        *says |= is_equal(attribute, loopback, sizeof(loopback)) ? OF_THIS_HOST : OF_OTHERS;
         return true;
     case FRA_SUPPRESS_PREFIXLEN:
         if (!netlink_u32(attribute, &value))
@@ -93,14 +91,13 @@ int rule_parse(struct rule *rule, const struct nlmsghdr *message)
 struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule)
 {
     const struct fib_rule_hdr header = { .family = rule->family, .action = FR_ACT_TO_TBL };
-    const uint8_t by_us = OUR_PROTOCOL, tcp = IPPROTO_TCP;
     uint16_t flags = type == RTM_NEWRULE ? NLM_F_CREATE | NLM_F_EXCL : 0;
     struct nlmsghdr *request = netlink_begin(room, type, flags, &header, sizeof(header));
 
     mnl_attr_put_u32(request, FRA_PRIORITY, rule->priority);
     mnl_attr_put_u32(request, FRA_TABLE, rule->table);
     netlink_put(request, FRA_PROTOCOL, &by_us, sizeof(by_us));
-    netlink_put(request, FRA_IIFNAME, "lo", sizeof("lo"));
+    netlink_put(request, FRA_IIFNAME, loopback, sizeof(loopback));
     netlink_put(request, FRA_IP_PROTO, &tcp, sizeof(tcp));
     mnl_attr_put_u32(request, FRA_SUPPRESS_PREFIXLEN, prefix_family_bits(rule->family) - 1u);
     return request;
