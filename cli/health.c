@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -90,19 +89,23 @@ const char *health_explain_full(const struct settings *settings,
     return reason;
 }
 
-/* Destinations whose route the kernel refuses, and one of them. */
-static uint64_t count_refused(const struct daemon *daemon, struct riptide_route *first)
+/* Returns how many routes the kernel refuses. */
+static uint64_t explain_refused(const struct daemon *daemon,
+                                const struct riptide_applier_stats *stats, char reason[256])
 {
     const struct riptide_window *window;
+    struct riptide_route first = { .error = 0 };
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     uint32_t cursor = 0;
     uint64_t n = 0;
 
-    if (riptide_agent_get_stats(daemon->agent)->applier->failed == 0)
-        return 0;
-    while (riptide_agent_next(daemon->agent, &cursor, &window) == 0) {
+    while (stats->failed > 0 && riptide_agent_next(daemon->agent, &cursor, &window) == 0) {
         if (window->route && window->route->state == RIPTIDE_ROUTE_FAILED && n++ == 0)
-            *first = *window->route;
+            first = *window->route;
     }
+    riptide_prefix_format(&first.dst, dst);
+    snprintf(reason, 256, "the kernel refuses %" PRIu64 " of %" PRIu64 " routes, as to %s: %s", n,
+             stats->routes + n, dst, first.reason);
     return n;
 }
 
@@ -123,87 +126,75 @@ static uint32_t find_table(struct riptide_agent *agent)
     return 0;
 }
 
-__attribute__((format(printf, 4, 5))) static void say(struct diagnosis *diagnosis, const char *word,
-                                                      const char *remedy, const char *format, ...)
-{
-    va_list args;
-
-    diagnosis->word = word;
-    diagnosis->remedy = remedy;
-    va_start(args, format);
-    vsnprintf(diagnosis->reason, sizeof(diagnosis->reason), format, args);
-    va_end(args);
-}
-
 /* Routes and rules are read only where there is something to explain. */
-static void say_not_taken(struct diagnosis *diagnosis, const struct daemon *daemon,
-                          const struct riptide_applier_stats *stats, bool has_program)
+static void explain_not_taken(const struct daemon *daemon,
+                              const struct riptide_applier_stats *stats, char reason[256])
 {
-    const char *word = stats->routes_not_taken == stats->routes ? "off" : "degraded";
     char before[KERNEL_RULES_BYTES];
 
+    reason[0] = '\0';
+    if (stats->routes_not_taken == 0)
+        return;
     kernel_read_rules(0, find_table(daemon->agent), before);
-    say(diagnosis, has_program ? "ok" : word, has_program ? NULL : REMEDY_OF_RULES,
-        "TCP does not use %" PRIu64 " of %" PRIu64 " routes%s%s", stats->routes_not_taken,
-        stats->routes, *before ? "; before ours: " : "", before);
+    snprintf(reason, 256, "TCP does not use %" PRIu64 " of %" PRIu64 " routes%s%s",
+             stats->routes_not_taken, stats->routes, *before ? "; before ours: " : "", before);
 }
 
-static void say_refused(struct diagnosis *diagnosis, const struct riptide_applier_stats *stats,
-                        bool has_program, const struct riptide_route *first)
-{
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    riptide_prefix_format(&first->dst, dst);
-    say(diagnosis, stats->routes > 0 || has_program ? "degraded" : "off",
-        "mend the route that they copy (ip route get), or set apply = program, which needs none",
-        "the kernel refuses %" PRIu64 " of %" PRIu64 " routes, as to %s: %s", diagnosis->n_refused,
-        stats->routes + diagnosis->n_refused, dst, first->reason);
-}
-
-/* The first that holds, from what stops all windows to what stops none. */
 void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
 {
-    static const char no_cause[] = "remove that cause: riptided then gives windows again by itself";
+    static const char cause[] = "remove that cause: riptided then gives windows again by itself";
+    static const char copy[] = "mend the route that they copy (ip route get), or set apply = "
+                               "program, which needs none";
     const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
     const struct riptide_applier_stats *stats = agent->applier;
     const bool has_program = (stats->backend & RIPTIDE_PROGRAM) && !stats->program_reason;
     const char *const no_rules = stats->rules_reason[stats->rules_reason[0] ? 0 : 1];
+    const char *const missing = has_program ? no_rules : stats->program_reason;
     /* Why connections of IPv4 and IPv6 get no window; NULL: they get one. */
     const char *why[2] = { NULL, NULL };
-    struct riptide_route first = { .error = 0 };
-    char full[256];
+    char family[256], refused[256], taken[256], full[256], only[256];
+    const uint64_t n_not_taken = stats->routes_not_taken;
+    bool is_off, is_lost;
+    size_t i = 0;
 
-    found->n_refused = count_refused(daemon, &first);
-    for (int i = 0; i < 2 && !has_program; i++)
-        why[i] = stats->backend & RIPTIDE_ROUTES ? stats->rules_reason[i] : stats->program_reason;
-    if (daemon->health.failure[0])
-        say(found, "failing", "systemctl restart riptided, if it does not end by itself", "%s",
-            daemon->health.failure);
-    else if (agent->is_paused)
-        say(found, "paused", "riptide resume", "%s", "");
-    else if (why[0] && why[1] && health_suspended_s(daemon) > 0)
-        say(found, "suspended",
-            "wait, or set holdout-percent = 0; a smaller cwnd-max may help the next time", "%s",
-            why[0]);
-    else if (why[0] && why[1])
-        say(found, "off", no_cause, "%s", why[0]);
-    else if (why[0] || why[1])
-        say(found, "degraded", no_cause, "IPv%c: %s", why[0] ? '4' : '6', no_rules);
-    else if (found->n_refused > 0)
-        say_refused(found, stats, has_program, &first);
-    else if (stats->routes_not_taken > 0 && !has_program)
-        say_not_taken(found, daemon, stats, false);
-    else if (daemon->health.n_ticks == 0)
-        say(found, "starting", NULL, "%s", "");
-    else if (agent->estimator->is_full)
-        say(found, "full", "a larger max-destinations, or prefix-len6 = 64", "%s",
-            health_explain_full(daemon->settings, agent->estimator, full));
-    else if (stats->routes_not_taken > 0)
-        say_not_taken(found, daemon, stats, true);
-    else if (stats->backend == RIPTIDE_BOTH && (no_rules || !has_program))
-        say(found, "ok", NULL, "windows are given %s only: %s",
-            has_program ? "by the program" : "by routes",
-            has_program ? no_rules : stats->program_reason);
-    else
-        say(found, "ok", NULL, "%s", "");
+    for (int k = 0; k < 2 && !has_program; k++)
+        why[k] = stats->backend & RIPTIDE_ROUTES ? stats->rules_reason[k] : stats->program_reason;
+    is_off = why[0] && why[1];
+    is_lost = n_not_taken > 0 && !has_program;
+    found->n_refused = explain_refused(daemon, stats, refused);
+    explain_not_taken(daemon, stats, taken);
+    health_explain_full(daemon->settings, agent->estimator, full);
+    snprintf(family, sizeof(family), "IPv%c: %s", why[0] ? '4' : '6', no_rules ? no_rules : "");
+    snprintf(only, sizeof(only), "windows are given %s only: %s",
+             has_program ? "by the program" : "by routes", missing ? missing : "");
+
+    /* The first that holds, from what stops all windows to what stops none. */
+    const struct {
+        bool holds;
+        const char *word, *remedy, *reason;
+    } cases[] = {
+        { daemon->health.failure[0], "failing",
+          "systemctl restart riptided, if it does not end by itself", daemon->health.failure },
+        { agent->is_paused, "paused", "riptide resume", "" },
+        { is_off && health_suspended_s(daemon) > 0, "suspended",
+          "wait, or set holdout-percent = 0; a smaller cwnd-max may help the next time", why[0] },
+        { is_off, "off", cause, why[0] },
+        { why[0] || why[1], "degraded", cause, family },
+        { found->n_refused > 0 && stats->routes == 0 && !has_program, "off", copy, refused },
+        { found->n_refused > 0, "degraded", copy, refused },
+        { is_lost && n_not_taken == stats->routes, "off", REMEDY_OF_RULES, taken },
+        { is_lost, "degraded", REMEDY_OF_RULES, taken },
+        { daemon->health.n_ticks == 0, "starting", NULL, "" },
+        { agent->estimator->is_full, "full", "a larger max-destinations, or prefix-len6 = 64",
+          full },
+        { n_not_taken > 0, "ok", NULL, taken },
+        { stats->backend == RIPTIDE_BOTH && missing, "ok", NULL, only },
+        { true, "ok", NULL, "" },
+    };
+
+    while (!cases[i].holds)
+        i++;
+    found->word = cases[i].word;
+    found->remedy = cases[i].remedy;
+    snprintf(found->reason, sizeof(found->reason), "%s", cases[i].reason);
 }
