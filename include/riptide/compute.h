@@ -26,9 +26,9 @@ struct riptide_estimate;
 /* Why a policy left a sample out. */
 enum riptide_left_out {
     RIPTIDE_LEFT_OUT_NOT,        /* it counts */
-    RIPTIDE_LEFT_OUT_UNUSED,     /* never filled its window, which is still the initial one */
+    RIPTIDE_LEFT_OUT_UNUSED,     /* has sent nothing, so its window is still the initial one */
     RIPTIDE_LEFT_OUT_IDLE,       /* does not send at present, so its window is outdated */
-    RIPTIDE_LEFT_OUT_UNMEASURED, /* not measured by the kernel, or no evidence of this path */
+    RIPTIDE_LEFT_OUT_UNMEASURED, /* by the kernel, or of another path, of small segments */
 };
 
 #define RIPTIDE_LEFT_OUT_REASONS 3 /* from RIPTIDE_LEFT_OUT_UNUSED on */

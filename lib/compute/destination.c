@@ -56,17 +56,17 @@ static bool is_evidence(struct riptide_estimator *estimator, const struct riptid
 
 /*
  * The idlest of the next few, as in caches: as they are taken in turn, all are looked at. Few of
- * them are in a share that is full, so that a search may find none of its idle ones. Idleness
- * is the time since the tick of its last connections, for each of them and one more; a second is
- * added, so that their number decides in the newest tick. It is idler than the new one, so that
- * open connections do not take places from each other in turns, and on no list: those have samples
- * of the coming tick, or wait to be popped. Only those in `within` are meant, in which no free slot
- * is; or it is NULL, where none is free. NONE: there is none.
+ * them are in a share that is full, so that a search may find none of its idle ones. Idleness is
+ * the time since the tick of its last connections, and a second, so that their number decides in
+ * the newest tick; divided by them and one more, up to 32, so that many of one moment do not keep a
+ * place for long. It is idler than the new one, so that open connections do not take places from
+ * each other in turns, and on no list: those have samples of the coming tick, or wait to be popped.
+ * `within`: a prefix whose share is full; NULL: the whole table is. NONE: there is none.
  */
 static uint32_t find_idlest(struct riptide_estimator *estimator,
                             const struct riptide_prefix *within, bool with_window)
 {
-    enum { LOOKS = 16 };
+    enum { LOOKS = 16, MOST_WEIGHT = 32 };
     double idlest = (double)NS_PER_S / 2; /* of one connection, now */
     uint32_t found = NONE;
 
@@ -74,7 +74,7 @@ static uint32_t find_idlest(struct riptide_estimator *estimator,
         uint32_t slot = estimator->hand++ % estimator->table.n_slots;
         const struct destination *destination = destination_at(estimator, slot);
         double idleness = (double)(age_ns_of(destination, estimator->input.now_ns) + NS_PER_S) /
-                          (destination->last.n[RIPTIDE_LEFT_OUT_NOT] + 1);
+                          lesser(destination->last.n[RIPTIDE_LEFT_OUT_NOT] + 1, MOST_WEIGHT);
 
         if (!(destination->flags & (IS_TOUCHED | IS_CHANGED)) && idleness > idlest &&
             (with_window || !has_window(destination)) &&

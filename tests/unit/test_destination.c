@@ -126,7 +126,10 @@ TEST(prefix_of_24_bits_or_a_wider_destination_has_a_sixteenth)
     assert_int_equal(stats_of(wide).largest_destinations, 1);
 }
 
-/* Those with few connections that ended long ago give way; their windows are withdrawn. */
+/*
+ * Those with few connections that ended long ago give way, and in the end those with many; their
+ * windows are withdrawn.
+ */
 TEST(destination_that_misses_its_window_least_gives_way)
 {
     enum { KNOWN = 64, NEW = 1000 };
@@ -150,9 +153,17 @@ TEST(destination_that_misses_its_window_least_gives_way)
         assert_int_equal(window_of(estimator, apart(1, i)) > 0, i % 4 > 0);
     assert_int_equal(stats_of(estimator).overflow, 0);
     assert_true(stats_of(estimator).is_full);
-    tick_at(estimator, 101 * S);
+    for (uint32_t i = 0; i < NEW; i++) {
+        tick_at(estimator, 16 * S + i * 10 * MS);
+        pop_all(estimator);
+        connect_to(estimator, apart(3, i), 1);
+    }
+    for (uint32_t i = 0; i < KNOWN; i++)
+        assert_int_equal(window_of(estimator, apart(1, i)), 0);
+    tick_at(estimator, 117 * S);
     pop_all(estimator);
-    tick_at(estimator, 102 * S);
+    tick_at(estimator, 118 * S);
+    pop_all(estimator);
     assert_false(stats_of(estimator).is_full);
 }
 
