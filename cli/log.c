@@ -2,6 +2,8 @@
 /* Standard error or the journal, and the end of standard output. */
 #include "log.h"
 
+#include "text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,9 +22,6 @@ static const char *log_program = "";
 static int log_level = LOG_INFO;
 static unsigned int log_dropped;
 static bool log_is_journal;
-
-/* Of a line: the library has at most 256. */
-enum { LOG_TEXT_BYTES = 512 };
 
 /* sd_daemon(3): the journal's own stream is named by its device and inode. */
 static bool is_journal(void)
@@ -102,12 +101,10 @@ static bool is_writable(void)
     return poll(&fd, 1, 0) != 0;
 }
 
-/* A long line continues below, after two blanks. */
 static void write_line(int level, const char *text)
 {
     const bool is_named = level != LOG_INFO && level != LOG_CRIT;
-    char line[LOG_TEXT_BYTES + 64], *rest = line;
-    size_t n, room = LOG_COLUMNS;
+    char line[TEXT_BYTES + 64];
 
     if (!is_writable()) {
         log_dropped++;
@@ -119,20 +116,12 @@ static void write_line(int level, const char *text)
     log_dropped = 0;
     snprintf(line, sizeof(line), "%s: %s%s%s", log_program, is_named ? log_level_name(level) : "",
              is_named ? ": " : "", text);
-    for (; strlen(rest) > room; rest += n) {
-        for (n = room; n > 0 && rest[n] != ' '; n--)
-            ;
-        if (n == 0)
-            n = room;
-        fprintf(stderr, "%.*s\n ", (int)n, rest);
-        room = LOG_COLUMNS - 1;
-    }
-    fprintf(stderr, "%s\n", rest);
+    text_wrap(stderr, LOG_COLUMNS, 0, 2, line);
 }
 
 void log_event(int level, const struct log_fields *fields, const char *format, ...)
 {
-    char text[LOG_TEXT_BYTES];
+    char text[TEXT_BYTES];
     va_list args;
 
     if (level > log_level)

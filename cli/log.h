@@ -25,9 +25,6 @@ void log_init(const char *program);
 /* The least urgent that is written; as one of log-level. */
 void log_set_level(int level);
 
-/* The longest line; what is longer continues below it. */
-enum { LOG_COLUMNS = 159 };
-
 /*
  * What a line is about, as fields of the journal: RIPTIDE_EVENT, RIPTIDE_DESTINATION,
  * RIPTIDE_WINDOW, RIPTIDE_REASON. NULL, 0: none.

@@ -106,6 +106,7 @@ static char prefix[32] = "riptide: ";
 
 void command_fail(int status, const char *format, ...)
 {
+    const unsigned int indent = (unsigned int)strlen(prefix);
     char text[TEXT_BYTES];
     va_list args;
 
@@ -113,7 +114,7 @@ void command_fail(int status, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     fputs(prefix, stderr);
-    text_wrap(stderr, (unsigned int)strlen(prefix), text);
+    text_wrap(stderr, TEXT_COLUMNS, indent, indent, text);
     exit(log_finish(status));
 }
 

@@ -107,6 +107,7 @@ int show_run(const struct command_options *options)
     char dst[RIPTIDE_PREFIX_TEXT_BYTES] = "";
     struct riptide_prefix within, destination;
     json_t *answer = NULL;
+    bool is_list = true;
 
     if (options->n_operands > 1)
         command_fail(EXIT_USAGE, "%s: one at a time", options->operands[1]);
@@ -116,22 +117,19 @@ int show_run(const struct command_options *options)
         riptide_prefix_format(&within, dst);
         answer = client_get(options, json_pack("{s:s, s:s}", "request", "explain", "dst", dst));
         /* A prefix of several destinations is a list. */
-        if (riptide_prefix_parse(&destination, text_of(answer, "destination")) != 0 ||
-            destination.len > within.len) {
-            json_decref(answer);
-            answer = NULL;
-        }
+        is_list = riptide_prefix_parse(&destination, text_of(answer, "destination")) != 0 ||
+                  destination.len > within.len;
     }
-    if (answer && !options->json)
-        derivation_print(dst, answer);
-    if (!answer) {
+    if (is_list) {
+        json_decref(answer);
         answer = read_list(options, operand);
-        if (!options->json)
-            print_list(answer, options->top);
     }
     if (options->json)
-        command_print_json(answer);
+        command_print_json(json_incref(answer));
+    else if (is_list)
+        print_list(answer, options->top);
     else
-        json_decref(answer);
+        derivation_print(dst, answer);
+    json_decref(answer);
     return EXIT_SUCCESS;
 }

@@ -11,16 +11,16 @@ enum { INDENT = 15 };
 
 static unsigned int lines_left = UINT_MAX;
 
-unsigned int text_wrap(FILE *out, unsigned int indent, const char *text)
+unsigned int text_wrap(FILE *out, unsigned int columns, unsigned int at, unsigned int indent,
+                       const char *text)
 {
     unsigned int n = 1;
-    size_t at = indent;
+    bool blank = false;
 
     while (*text) {
-        const size_t len = strcspn(text, " ");
-        const size_t blank = at > indent;
+        const unsigned int len = (unsigned int)strcspn(text, " ");
 
-        if (blank && at + 1 + len > TEXT_COLUMNS) {
+        if (blank && at + 1 + len > columns) {
             n++;
             at = indent + len;
             if (out)
@@ -30,6 +30,7 @@ unsigned int text_wrap(FILE *out, unsigned int indent, const char *text)
             if (out)
                 fprintf(out, "%s%.*s", blank ? " " : "", (int)len, text);
         }
+        blank = true;
         text += len;
         text += strspn(text, " ");
     }
@@ -52,12 +53,12 @@ void text_field(const char *name, const char *format, ...)
     va_start(args, format);
     vsnprintf(bytes, sizeof(bytes), format, args);
     va_end(args);
-    n_lines = text_wrap(NULL, INDENT, bytes);
+    n_lines = text_wrap(NULL, TEXT_COLUMNS, INDENT, INDENT, bytes);
     if (n_lines > lines_left)
         return;
     lines_left -= n_lines;
     printf("  %-*s", INDENT - 2, name);
-    text_wrap(stdout, INDENT, bytes);
+    text_wrap(stdout, TEXT_COLUMNS, INDENT, INDENT, bytes);
 }
 
 const char *text_span(char text[TEXT_SPAN_BYTES], double s)

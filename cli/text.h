@@ -6,8 +6,8 @@
 #include <riptide/riptide.h>
 #include <stdio.h>
 
-/* Of a line, whose words are not broken; and of a text. */
-enum { TEXT_COLUMNS = 80, TEXT_BYTES = 512 };
+/* Of a line, whose words are not broken; of one of the log; and of a text. */
+enum { TEXT_COLUMNS = 80, LOG_COLUMNS = 159, TEXT_BYTES = 512 };
 
 /*
  * On standard output a line "  NAME         text", which continues below its text where it does not
@@ -18,8 +18,12 @@ void text_field(const char *name, const char *format, ...) __attribute__((format
 /* From now on fields that do not fit into so many lines are left out. */
 void text_limit_fields(unsigned int n_lines);
 
-/* The rest of a line from column `indent` on. Returns its lines; `out` NULL: prints nothing. */
-unsigned int text_wrap(FILE *out, unsigned int indent, const char *text);
+/*
+ * The rest of a line from column `at` on, continued at column `indent`. Returns its lines; `out`
+ * NULL: prints nothing.
+ */
+unsigned int text_wrap(FILE *out, unsigned int columns, unsigned int at, unsigned int indent,
+                       const char *text);
 
 /* The size of text_span's text. */
 #define TEXT_SPAN_BYTES 32
