@@ -4,6 +4,7 @@
 
 #include "request.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,79 +12,79 @@
 
 struct command {
     const char *name;
-    const char *operands; /* NULL: takes none */
+    const char *usage; /* operands, which are in capitals, then options besides those of all */
     int (*run)(const struct command_options *options);
-    const char *options; /* besides those of all; no name is a part of another */
-    const char *summary; /* for a line of 80 in the list of commands */
+    const char *summary;
+    bool has_json;
 };
 
 /* The first one runs where none is named. */
 static const struct command commands[] = {
-    { "status", NULL, status_run, "json history",
-      "whether windows are given, and what to do if not" },
-    { "show", "[PREFIX|DST]", show_run, "json top",
-      "windows; of one destination: how it comes about" },
-    { "verdict", NULL, verdict_run, "json", "whether windows help, by a control group" },
-    { "verify", "DST [PORT]", verify_run, "accepted for",
-      "open a connection: does it get its window?" },
-    { "doctor", NULL, doctor_run, "json verbose", "problems on this host, with their remedies" },
-    { "observe", "[PREFIX...]", observe_run, "json top watch", "open connections, by destination" },
-    { "hint", "[PREFIX]", hint_run, "json max off remove for",
-      "lower windows for a while; list the hints" },
-    { "pause", NULL, pause_run, "json", "give no windows, and keep learning" },
-    { "resume", NULL, pause_run, "json", "give windows again" },
-    { "flush", NULL, flush_run, "", "emergency: remove all rules and routes" },
-    { "metrics", NULL, metrics_run, "", "metrics, as Prometheus text" },
+    { "status", "[--history]", status_run, "whether windows are given, and what to do if not",
+      true },
+    { "show", "[PREFIX|DST] [--top N]", show_run, "windows; of one destination: how it comes about",
+      true },
+    { "verdict", "", verdict_run, "whether windows help, by a control group", true },
+    { "verify", "DST [PORT] | --accepted [PREFIX...] [--for TIME]", verify_run,
+      "open a connection: does it get its window?", false },
+    { "doctor", "[--verbose]", doctor_run, "problems on this host, with their remedies", true },
+    { "observe", "[PREFIX...] [--top N] [--watch]", observe_run, "open connections, by destination",
+      true },
+    { "hint", "[PREFIX --max N|--off|--remove] [--for TIME]", hint_run,
+      "lower windows for a while; list the hints", true },
+    { "pause", "", pause_run, "give no windows, and keep learning", true },
+    { "resume", "", pause_run, "give windows again", true },
+    { "flush", "", flush_run, "emergency: remove all rules and routes", false },
+    { "metrics", "", metrics_run, "metrics, as Prometheus text", false },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-#define ROW(name, kind, field, help)                                                               \
+#define ROW(name, kind, field)                                                                     \
     {                                                                                              \
-        name, &value_##kind, offsetof(struct command_options, field), help, NULL                   \
+        name, &value_##kind, offsetof(struct command_options, field), NULL, NULL                   \
     }
 
-static const struct option_row all_rows[] = {
-    ROW("top", u32, top, "so many destinations at most, 0: all; --json has all (default 20)"),
-    ROW("watch", flag, watch, "again each second, until interrupted"),
-    ROW("history", flag, history, "each of the last 48 hours"),
-    ROW("verbose", flag, verbose, "print the checks that passed as well; also -v"),
-    ROW("accepted", flag, accepted, "watch connections that this host accepts; operand: PREFIX"),
-    ROW("max", u32, cwnd_max, "no window above N segments"),
-    ROW("off", flag, is_off, "no windows"),
-    ROW("remove", flag, removes, "remove the hint for PREFIX; sections of the file stay"),
-    ROW("for", duration, for_ns, "how long (default 366d for a hint, 10s for --accepted)"),
-    ROW("json", flag, json, "print JSON; null means unknown or not set"),
-    ROW("control", path, control,
-        "riptided's socket, or NAME of riptided@NAME.service (default " CONTROL_PATH ")"),
-    ROW("help", flag, help, "print this help; also -h"),
+static const struct option_row rows[] = {
+    ROW("top", u32, top),
+    ROW("watch", flag, watch),
+    ROW("history", flag, history),
+    ROW("verbose", flag, verbose),
+    ROW("accepted", flag, accepted),
+    ROW("max", u32, cwnd_max),
+    ROW("off", flag, is_off),
+    ROW("remove", flag, removes),
+    ROW("for", duration, for_ns),
+    ROW("json", flag, json),
+    ROW("control", path, control),
+    ROW("help", flag, help),
     { .name = NULL },
 };
 
-#define N_ROWS (sizeof(all_rows) / sizeof(all_rows[0]) - 1)
-
-static bool takes(const struct command *command, const struct option_row *row)
+static bool takes(const struct command *command, const char *option)
 {
-    return strstr("control help", row->name) || strstr(command->options, row->name);
+    char text[16];
+
+    if (!strcmp(option, "json"))
+        return command->has_json;
+    snprintf(text, sizeof(text), "--%s", option);
+    return strstr("--control --help", text) || strstr(command->usage, text);
 }
 
-static void print_command_help(const struct command *command)
-{
-    printf("Usage: riptide %s [OPTION]...%s%s\n  %s\n", command->name, command->operands ? " " : "",
-           command->operands ? command->operands : "", command->summary);
-    for (const struct option_row *row = all_rows; row->name; row++) {
-        if (takes(command, row))
-            options_print_help(row);
-    }
-}
-
+/* riptide(8) explains each command with its options. */
 static void print_help(void)
 {
+    enum { INDENT = 31 };
+
     printf("Usage: riptide [COMMAND] [OPTION]... [OPERAND]...    (no COMMAND: status)\n\n");
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        printf("  %-8s %-13s %s\n", commands[i].name,
-               commands[i].operands ? commands[i].operands : "", commands[i].summary);
-    printf("\nriptide help COMMAND has its options; --version prints the version.\n"
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        const int len = printf("  %s %s", commands[i].name, commands[i].usage);
+        const bool fits = len < INDENT;
+
+        printf("%s%*s%s\n", fits ? "" : "\n", fits ? INDENT - len : INDENT, "",
+               commands[i].summary);
+    }
+    printf("\nOf most: --json, --control FILE|NAME, -h or --help; --version: see riptide(8).\n"
            "In an emergency: riptide flush, also if riptided hangs; undo: riptide resume.\n"
            "Exit status: 0 success, 1 failure, 2 wrong command, option or value, 3 riptided\n"
            "is not running, 4 what was asked about is not as it should be (riptide(8)).\n");
@@ -139,10 +140,10 @@ static int command_main(int argc, char **argv)
     }
     if (!strcmp(first, "help"))
         argv[1] = "--help";
-    n = options_parse(all_rows, &options, &given, argc, argv, &error);
+    n = options_parse(rows, &options, &given, argc, argv, &error);
     if (n < 0)
         command_fail(EXIT_USAGE, "%s", error.text);
-    if (n == 0 && options.help) {
+    if (options.help) {
         print_help();
         return EXIT_SUCCESS;
     }
@@ -153,16 +154,12 @@ static int command_main(int argc, char **argv)
     options.n_operands = n > 0 ? n - 1 : 0;
     snprintf(prefix, sizeof(prefix), "riptide: %s: ", command->name);
     options.command = command->name;
-    for (size_t i = 0; i < N_ROWS; i++) {
-        if (given >> i & 1 && !takes(command, &all_rows[i]))
-            command_fail(EXIT_USAGE, "--%s: not an option of it (--help lists them)",
-                         all_rows[i].name);
+    for (size_t i = 0; rows[i].name; i++) {
+        if (given >> i & 1 && !takes(command, rows[i].name))
+            command_fail(EXIT_USAGE, "--%s: not an option of it (--help lists them)", rows[i].name);
     }
-    if (options.help) {
-        print_command_help(command);
-        return EXIT_SUCCESS;
-    }
-    if (options.n_operands > 0 && !command->operands)
+    if (options.n_operands > 0 &&
+        !isupper((unsigned char)command->usage[strspn(command->usage, "[")]))
         command_fail(EXIT_USAGE, "%s: unexpected operand; only options are allowed",
                      options.operands[0]);
     return command->run(&options);
