@@ -72,28 +72,20 @@ static void trim(char *text)
     text[len] = '\0';
 }
 
-/* A comment begins a line, or follows a blank. */
-static void cut_comment(char *line)
-{
-    for (char *c = line; *c; c++) {
-        if ((*c == '#' || *c == ';') && (c == line || isblank((unsigned char)c[-1]))) {
-            *c = '\0';
-            return;
-        }
-    }
-}
-
 static int take_line(struct reader *reader, char *line, struct riptide_error *error)
 {
-    char *value;
+    char *value, *end;
 
     line += strspn(line, " \t");
-    cut_comment(line);
-    trim(line);
-    for (const char *c = line; *c; c++) {
-        if (iscntrl((unsigned char)*c) && *c != '\t')
-            return refuse(error, -EINVAL, "contains a control character (0x%02x)", *c);
+    /* A comment begins a line, or follows a blank. */
+    for (end = line; *end; end++) {
+        if (strchr("#;", *end) && (end == line || isblank((unsigned char)end[-1])))
+            break;
+        if (iscntrl((unsigned char)*end) && !isspace((unsigned char)*end))
+            return refuse(error, -EINVAL, "contains a control character (0x%02x)", *end);
     }
+    *end = '\0';
+    trim(line);
     if (*line == '[')
         return enter_section(reader, line, error);
     if (!*line)

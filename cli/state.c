@@ -24,6 +24,8 @@ static const struct {
     { "failing", "FAILING. The open connections cannot be read", true },
 };
 
+#define SET(text, ...) snprintf(text, sizeof(text), __VA_ARGS__)
+
 static void read_answer(struct state *state)
 {
     const json_t *status = state->status;
@@ -31,9 +33,9 @@ static void read_answer(struct state *state)
 
     while (i > 0 && strcmp(text_of(status, "health"), states[i].health) != 0)
         i--;
-    snprintf(state->line, sizeof(state->line), "%s", states[i].line);
-    snprintf(state->why, sizeof(state->why), "%s", text_of(status, "reason"));
-    snprintf(state->remedy, sizeof(state->remedy), "%s", text_of(status, "do"));
+    SET(state->line, "%s", states[i].line);
+    SET(state->why, "%s", text_of(status, "reason"));
+    SET(state->remedy, "%s", text_of(status, "do"));
     state->is_trouble = states[i].is_trouble;
 }
 
@@ -49,47 +51,37 @@ static double last_round_s(const char *control)
 
 static void read_kernel(struct state *state, const char *control, const char *reason)
 {
-    const bool is_path = strchr(control, '/');
-    const size_t n_line = sizeof(state->line), n_why = sizeof(state->why);
-    const size_t n_remedy = sizeof(state->remedy);
+    const char *name = strchr(control, '/') ? "" : control;
     char unit[64], left[128] = "", before[KERNEL_RULES_BYTES], span[TEXT_SPAN_BYTES];
     int holder;
 
-    snprintf(unit, sizeof(unit), "riptided%s%s", is_path ? "" : "@", is_path ? "" : control);
+    SET(unit, "riptided%s%s", *name ? "@" : "", name);
     state->n_rules = kernel_read_rules(0, 0, before);
     if (state->n_rules > 0)
-        snprintf(left, sizeof(left),
-                 "; %u rules and the routes to which they lead are left, which "
-                 "nobody maintains",
-                 state->n_rules);
+        SET(left, "; %u rules and the routes to which they lead are left, which nobody maintains",
+            state->n_rules);
+    SET(state->why, "%s%s", reason, left);
+    SET(state->remedy, "systemctl start %s", unit);
     if (state->error == -ETIMEDOUT) {
-        snprintf(state->line, n_line, "HANGS. Process %d; its last round was %s ago", state->pid,
-                 text_span(span, last_round_s(control)));
-        snprintf(state->why, n_why, "%s%s; its program, if it has one, gives windows, too", reason,
-                 left);
-        snprintf(state->remedy, n_remedy, "systemctl restart %s (without systemd: kill -KILL %d)",
-                 unit, state->pid);
+        SET(state->line, "HANGS. Process %d; its last round was %s ago", state->pid,
+            text_span(span, last_round_s(control)));
+        SET(state->why, "%s%s; its program, if it has one, gives windows, too", reason, left);
+        SET(state->remedy, "systemctl restart %s (without systemd: kill -KILL %d)", unit,
+            state->pid);
     } else if (kernel_find_holder(&holder)) {
         state->is_trouble = false;
-        snprintf(state->line, n_line, "NOT RUNNING here, but another process gives windows");
-        snprintf(state->why, n_why,
-                 "%s; process %d%s manages this network namespace: an agent that "
-                 "embeds the library, or a riptided with another --control",
-                 reason, holder, holder ? "" : " (this user cannot see it)");
-        snprintf(state->remedy, n_remedy,
-                 "if it is riptided, its socket is gone: systemctl restart "
-                 "%s",
-                 unit);
+        SET(state->line, "NOT RUNNING here, but another process gives windows");
+        SET(state->why,
+            "%s; process %d%s manages this network namespace: an agent that embeds the library, or "
+            "a riptided with another --control",
+            reason, holder, holder ? "" : " (this user cannot see it)");
+        SET(state->remedy, "if it is riptided, its socket is gone: systemctl restart %s", unit);
     } else if (state->n_rules > 0) {
-        snprintf(state->line, n_line, "NOT RUNNING, but its windows are still in the kernel");
-        snprintf(state->why, n_why, "%s%s", reason, left);
-        snprintf(state->remedy, n_remedy, "systemctl start %s; or, to remove them: riptide flush",
-                 unit);
+        SET(state->line, "NOT RUNNING, but its windows are still in the kernel");
+        SET(state->remedy, "systemctl start %s; or, to remove them: riptide flush", unit);
     } else {
         state->is_trouble = false;
-        snprintf(state->line, n_line, "NOT RUNNING. No connection gets a window of it");
-        snprintf(state->why, n_why, "%s", reason);
-        snprintf(state->remedy, n_remedy, "systemctl start %s", unit);
+        SET(state->line, "NOT RUNNING. No connection gets a window of it");
     }
 }
 
