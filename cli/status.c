@@ -62,6 +62,8 @@ static void put_figures(const json_t *status)
     const json_t *round = get(status, "round");
     char span[TEXT_SPAN_BYTES], ago[TEXT_SPAN_BYTES];
 
+    if (real(status, "in_force_percent") < 99.5)
+        text_field("in force", "%.0f %% of the last minute", real(status, "in_force_percent"));
     /* Those by routes alone are known when they close. */
     if (number(minute, "opened") > 0)
         text_field("last minute", "%lld %s: %lld with a window, %lld held out, %lld without one",

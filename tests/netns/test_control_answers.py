@@ -151,6 +151,7 @@ def test_status_says_for_how_long_windows_were_in_force(net, daemon, apply):
         wait_until(lambda: (found := status())["in_force_percent"] > 90 and found["uptime_s"] > 2, "a share of the time since the start")
         net.host.run(RIPTIDE, "pause")
         wait_until(lambda: 0 < status()["in_force_percent"] < 50, "as long a pause")
+        assert re.search(r"^  in force     [1-9]\d? % of the last minute$", "\n".join(fits(net.host.run(RIPTIDE))), re.M)
         assert 0 < float(re.search(r"^riptide_in_force_ratio (.*)$", net.host.run(RIPTIDE, "metrics").stdout, re.M)[1]) < 0.5
 
 
