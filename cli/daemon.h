@@ -82,7 +82,7 @@ struct health {
     bool is_failure_new;         /* since the last tick */
 };
 
-/* The sections of the file, and those with an end. */
+/* Those with an end. */
 struct hints {
     struct riptide_hint list[RIPTIDE_MAX_HINTS];
     size_t n;
@@ -188,13 +188,13 @@ bool destinations_describe(const struct riptide_window *window, char text[256]);
 /* In metrics.c: Prometheus text of now, which the caller frees; NULL: no memory. */
 char *metrics_text(struct daemon *daemon);
 
-/* In hints.c: lists the agent's hints. */
+/* In hints.c: lists the agent's hints with an end. */
 void hints_read(struct daemon *daemon);
 
 /* Gives a hint, or a section, to the agent. -EINVAL, with a line: it could have no effect. */
 int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct riptide_error *error);
 
-/* Drops those that have ended. Returns how many are in force, sections of the file included. */
+/* Drops those that have ended. Returns how many are in force. */
 size_t hints_count(struct daemon *daemon);
 
 /* In files.c: for --check, names places that a daemon would report as it runs. */

@@ -76,18 +76,16 @@ void files_check(const struct settings *settings)
 void files_load(struct daemon *daemon)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
-    const size_t n_sections = daemon->settings->n_overrides;
 
-    hints_read(daemon);
     if (!stats->state)
         return;
+    hints_read(daemon);
     /* No warning: `riptide status` would have it long after the end of the pause. */
     if (stats->is_paused)
         log_line(LOG_INFO,
                  "paused, as before the start: no window is given until `riptide resume`");
-    if (daemon->hints.n > n_sections)
-        log_line(LOG_INFO, "hints that go on from before the start: %zu",
-                 daemon->hints.n - n_sections);
+    if (daemon->hints.n > 0)
+        log_line(LOG_INFO, "hints that go on from before the start: %zu", daemon->hints.n);
     load_history(daemon);
 }
 

@@ -14,16 +14,9 @@
 /* "at most 20". */
 static const char *describe(const json_t *hint, char window[64])
 {
-    const long long least = number(hint, "cwnd_min"), most = number(hint, "cwnd_max");
-
     if (json_is_true(get(hint, "off")))
         return "no window";
-    if (most == 0)
-        snprintf(window, 64, "at least %lld", least);
-    else if (least == 0)
-        snprintf(window, 64, "at most %lld", most);
-    else
-        snprintf(window, 64, "%lld to %lld", least, most);
+    snprintf(window, 64, "at most %lld", number(hint, "cwnd_max"));
     return window;
 }
 
@@ -34,13 +27,8 @@ static void print_list(const json_t *answer)
     size_t i;
 
     json_array_foreach(get(answer, "hints"), i, hint)
-    {
-        printf("%-39s %-14s", text_of(hint, "dst"), describe(hint, window));
-        if (json_is_null(get(hint, "for_ms")))
-            puts(" configured");
-        else
-            printf(" for another %s\n", text_span(span, real(hint, "for_ms") / 1e3));
-    }
+        printf("%-39s %-14s for another %s\n", text_of(hint, "dst"), describe(hint, window),
+               text_span(span, real(hint, "for_ms") / 1e3));
     if (i == 0)
         puts("no hint is in force");
 }

@@ -41,7 +41,7 @@ size_t hints_count(struct daemon *daemon)
     size_t n = 0;
 
     for (size_t i = 0; i < hints->n; i++) {
-        if (hints->list[i].until_ns == 0 || hints->list[i].until_ns > now_ns)
+        if (hints->list[i].until_ns > now_ns)
             hints->list[n++] = hints->list[i];
     }
     hints->n = n;
@@ -51,18 +51,16 @@ size_t hints_count(struct daemon *daemon)
 /* The agent has no more of them than the list has room for. */
 void hints_read(struct daemon *daemon)
 {
-    const struct settings *settings = daemon->settings;
     struct hints *hints = &daemon->hints;
     const uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     char *text = riptide_agent_get_state(daemon->agent), *line = text, dst[64];
-    struct riptide_hint hint;
     uint64_t left_ns;
     int off;
 
-    hints->n = settings->n_overrides;
-    memcpy(hints->list, settings->overrides, hints->n * sizeof(hint));
+    hints->n = 0;
     for (; line && (line = strstr(line, "\nhint=")); line++) {
-        hint = (struct riptide_hint){ .cwnd_min = 0 };
+        struct riptide_hint hint = { .cwnd_min = 0 };
+
         /* Its end is by the wall clock there. */
         if (sscanf(line, "\nhint=%63s cwnd_max=%" SCNu32 " off=%d until_ns=%*u left_ns=%" SCNu64,
                    dst, &hint.cwnd_max, &off, &left_ns) != 4 ||
@@ -75,28 +73,22 @@ void hints_read(struct daemon *daemon)
     free(text);
 }
 
-static json_t *hint_json(const struct riptide_hint *hint, uint64_t now_ns)
-{
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    json_t *for_ms = NULL;
-
-    riptide_prefix_format(&hint->dst, dst);
-    if (hint->until_ns > 0)
-        for_ms = json_integer((json_int_t)((hint->until_ns - now_ns) / 1000000));
-    return json_pack("{s:s, s:b, s:o, s:o, s:o?}", "dst", dst, "off", hint->off, "cwnd_min",
-                     figure_or_null(hint->cwnd_min), "cwnd_max", figure_or_null(hint->cwnd_max),
-                     "for_ms", for_ms);
-}
-
 json_t *answer_hints(struct daemon *daemon, const struct request *request,
                      struct riptide_error *error)
 {
     const uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
+    const size_t n = hints_count(daemon);
     json_t *hints = json_array();
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    hints_count(daemon);
-    for (size_t i = 0; i < daemon->hints.n; i++)
-        json_array_append_new(hints, hint_json(&daemon->hints.list[i], now_ns));
+    for (size_t i = 0; i < n; i++) {
+        const struct riptide_hint *hint = &daemon->hints.list[i];
+
+        riptide_prefix_format(&hint->dst, dst);
+        json_array_append_new(hints, json_pack("{s:s, s:b, s:o, s:I}", "dst", dst, "off", hint->off,
+                                               "cwnd_max", figure_or_null(hint->cwnd_max), "for_ms",
+                                               (json_int_t)((hint->until_ns - now_ns) / 1000000)));
+    }
     return json_pack("{s:o}", "hints", hints);
 }
 
@@ -154,30 +146,24 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
                      is_kept(daemon), "reason", text_or_null(daemon->state_failure));
 }
 
-/* A section of the file is a hint as well: only a restart without it removes its bound. */
+/* Only those with an end: a section of the file is a hint of the agent as well. */
 json_t *answer_unhint(struct daemon *daemon, const struct request *request,
                       struct riptide_error *error)
 {
-    const char *reason = "there is no hint for it; `riptide hint` lists them";
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    size_t i = hints_count(daemon);
 
     riptide_prefix_format(&request->dst, text);
-    for (size_t i = hints_count(daemon); i-- > 0;) {
-        const struct riptide_hint *hint = &daemon->hints.list[i];
-
-        if (!cidr_equal(&hint->dst, &request->dst))
-            continue;
-        if (hint->until_ns > 0 && riptide_agent_remove_hint(daemon->agent, &hint->dst) == 0) {
-            hints_read(daemon);
-            files_save(daemon, false);
-            log_line(LOG_INFO, "hint: %s: removed", text);
-            return json_pack("{s:s}", "removed", text);
-        }
-        reason = "its bounds are a section of the configuration: remove that from the file, and "
-                 "restart riptided";
+    while (i > 0 && !cidr_equal(&daemon->hints.list[i - 1].dst, &request->dst))
+        i--;
+    if (i == 0 || riptide_agent_remove_hint(daemon->agent, &request->dst) != 0) {
+        refuse(error, -ENOENT, "%s: there is no hint for it; `riptide hint` lists them", text);
+        return NULL;
     }
-    refuse(error, -ENOENT, "%s: %s", text, reason);
-    return NULL;
+    hints_read(daemon);
+    files_save(daemon, false);
+    log_line(LOG_INFO, "hint: %s: removed", text);
+    return json_pack("{s:s}", "removed", text);
 }
 
 json_t *answer_pause(struct daemon *daemon, const struct request *request,

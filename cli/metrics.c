@@ -78,8 +78,7 @@ static void put_windows(FILE *out, struct daemon *daemon)
         "Whether no windows are given for a while, because they did harm.");
     put(out, "riptide_suspensions_total", (double)daemon->health.suspensions,
         "Times that windows were suspended.");
-    put(out, "riptide_hints", (double)hints_count(daemon),
-        "Hints in force, sections for prefixes included.");
+    put(out, "riptide_hints", (double)hints_count(daemon), "Hints in force.");
     put(out, "riptide_holdout_ratio",
         holds_out ? daemon->settings->applier.holdout_percent / 1e2 : 0,
         "The share of connections to hold out until the first verdict.");

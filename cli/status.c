@@ -74,8 +74,7 @@ static void put_figures(const json_t *status)
                number(status, "destinations"), number(status, "max_destinations"),
                number(status, "left_alone"));
     if (number(status, "hints") > 0)
-        text_field("hints", "%lld in force, sections [prefix] included: riptide hint",
-                   number(status, "hints"));
+        text_field("hints", "%lld in force: riptide hint", number(status, "hints"));
     if (!strcmp(text_of(apply, "asked"), "auto") && is_by_routes(status))
         text_field("apply", "auto chose routes: %s", text_of(apply, "why"));
     if (json_is_object(round))

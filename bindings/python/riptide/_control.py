@@ -87,9 +87,9 @@ class Control:
         self.request("unhint", dst=prefix_text("dst", dst))
 
     def hints(self) -> list[dict[str, Any]]:
-        """The hints in force, including those of the configuration (for_ms None).
+        """The hints in force, without the sections of the configuration.
 
-        Each has dst; off; cwnd_min and cwnd_max (None: as for all); for_ms: time left.
+        Each has dst; off; cwnd_max (None: as for all); for_ms: time left.
         """
         hints: list[dict[str, Any]] = self.request("hints")["hints"]
         return hints
