@@ -203,6 +203,11 @@ class Story(Twins):
         assert not said, f"{line}: {said}"
         for side in (self.with_us, self.without_us):
             side.settle()
+            # The kernel adds the route to an IPv6 address later, and announces no end of one that it has not added yet.
+            if " addr add " in line:
+                address = line.split(" addr add ")[1].split()[0].partition("/")[0]
+                wait_until(lambda: f"local {address} " in side.host.ip(*line.split()[1:2], "route", "show", "table", "local"),
+                           f"the route to {address}")
         if sign == "~":
             self.driver.later()
         wait_until(lambda: self.is_right(line, sign), f"all as it should be behind: {line}")
