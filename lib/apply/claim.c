@@ -111,7 +111,7 @@ static int find_holder(FILE *sockets, uint32_t own_port, int *pidp)
                 protocol != NETLINK_USERSOCK || (groups & GROUPS_OF_CLAIM) != GROUPS_OF_CLAIM ||
                 groups == EVERY_GROUP || port == own_port)
                 continue;
-            *pidp = groups == ours ? (int)(port & PID_MASK) : 0;
+            *pidp = groups == ours && ours != GROUPS_OF_CLAIM ? (int)(port & PID_MASK) : 0;
             if (*pidp == 0 || !has_ended(*pidp))
                 return 0;
         }

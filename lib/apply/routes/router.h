@@ -25,12 +25,12 @@ enum {
     BUDGET_PER_S = 8192,
 };
 
-/* What a scan reads, as bits. */
+/* What a scan reads: a bit for each dump. */
 enum scan_part {
-    SCAN_LINKS = 1,
-    SCAN_RULES = 2,
-    SCAN_ROUTES = 4, /* of main and of our table, and sysctls */
-    SCAN_ALL = 7,
+    SCAN_LINKS = 0x01,
+    SCAN_RULES = 0x06,
+    SCAN_ROUTES = 0xf8, /* of main and of our table, and sysctls */
+    SCAN_ALL = 0xff,
 };
 
 /* What an event may have done to a destination. */
@@ -55,7 +55,7 @@ struct router {
     struct rules seen[2]; /* the host's rules, as of the last scan */
     struct rule_state own[2];
     uint32_t scan_wanted;      /* SCAN_...: of the next scan */
-    uint32_t scanning;         /* SCAN_...: of the present one; 0: none is running */
+    uint32_t scanning;         /* likewise what the present one has left; 0: none is running */
     enum touch all_touched[2]; /* since the family's last query */
     int64_t budget;            /* no work is begun where it is not above 0 */
     uint32_t round;            /* seconds since all destinations were asked again, below ROUND_S */
@@ -71,8 +71,7 @@ struct router {
     struct netlink dumps;   /* of a scan: a socket of its own, as requests must not wait for it */
     struct mnl_socket *notifications; /* whose fd is readable for router_dispatch */
     const char *why_paused;           /* the text given to router_set_paused; NULL: it is not */
-    uint32_t scan_at;                 /* the present dump of a scan, */
-    bool is_asked;                    /* whose request was sent */
+    bool is_asked;                    /* the request of a scan's present dump was sent */
     uint32_t n_scanned;               /* messages of scans so far */
     bool is_interrupted;              /* a change interrupted a dump */
     uint32_t n_setbacks; /* successive dispatches that began anew after a temporary error */

@@ -6,27 +6,29 @@
 
 #include <errno.h>
 
-/* One dump: the parts that need it, its type; for routes the table (RT_TABLE_UNSPEC: all). */
+/* One dump: its type; for routes the table (RT_TABLE_UNSPEC: all). */
 struct step {
-    uint32_t parts;
     uint16_t type;
     uint8_t family;
     uint32_t table;
 };
 
-/* Ordered so that what a dump depends on is read before. */
+/* For each bit of SCAN_ALL. Ordered so that what a dump depends on is read before. */
 static const struct step steps[] = {
-    { SCAN_LINKS, RTM_GETLINK, AF_UNSPEC, 0 },
-    { SCAN_RULES, RTM_GETRULE, AF_INET, 0 },
-    { SCAN_RULES, RTM_GETRULE, AF_INET6, 0 },
-    { SCAN_ROUTES, RTM_GETROUTE, AF_INET, RT_TABLE_LOCAL },
-    { SCAN_ROUTES, RTM_GETROUTE, AF_INET, RT_TABLE_UNSPEC },
-    { SCAN_ROUTES, RTM_GETROUTE, AF_INET6, RT_TABLE_UNSPEC },
-    { SCAN_ROUTES, RTM_GETNETCONF, AF_INET, 0 },
-    { SCAN_ROUTES, RTM_GETNETCONF, AF_INET6, 0 },
+    { RTM_GETLINK, AF_UNSPEC, 0 },
+    { RTM_GETRULE, AF_INET, 0 },
+    { RTM_GETRULE, AF_INET6, 0 },
+    { RTM_GETROUTE, AF_INET, RT_TABLE_LOCAL },
+    { RTM_GETROUTE, AF_INET, RT_TABLE_UNSPEC },
+    { RTM_GETROUTE, AF_INET6, RT_TABLE_UNSPEC },
+    { RTM_GETNETCONF, AF_INET, 0 },
+    { RTM_GETNETCONF, AF_INET6, 0 },
 };
 
-enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
+static const struct step *present_step(const struct router *router)
+{
+    return &steps[__builtin_ctz(router->scanning)];
+}
 
 /* Our table, or one that another configuration's rule leads to, or led to until we removed it. */
 static bool is_table_of_ours(const struct router *router, uint32_t table)
@@ -61,7 +63,7 @@ static int on_route(struct router *router, const struct nlmsghdr *message)
 
     if (r < 0 || route.is_cached)
         return r;
-    if (steps[router->scan_at].table == RT_TABLE_LOCAL)
+    if (present_step(router)->table == RT_TABLE_LOCAL)
         return routing_add_local(&router->routing, &route);
     if (route.protocol == OUR_PROTOCOL && is_table_of_ours(router, route.table))
         on_our_route(router, &route);
@@ -74,7 +76,7 @@ static int on_route(struct router *router, const struct nlmsghdr *message)
 
 static int on_object(struct router *router, const struct nlmsghdr *message)
 {
-    const struct step *step = &steps[router->scan_at];
+    const struct step *step = present_step(router);
 
     switch (step->type) {
     case RTM_GETLINK:
@@ -106,7 +108,6 @@ static void begin(struct router *router)
     router->scanning = router->scan_wanted;
     router->scan_wanted = 0;
     router->is_asked = router->is_interrupted = false;
-    router->scan_at = 0;
     /* Whatever wants all parts has all bases asked again, which notes anew whose links are used. */
     if (router->scanning == SCAN_ALL)
         router->routing.n_links = 0;
@@ -125,16 +126,7 @@ int scan_step(struct router *router)
 
     if (!router->scanning)
         begin(router);
-    while (router->scan_at < STEPS && !(steps[router->scan_at].parts & router->scanning))
-        router->scan_at++;
-    if (router->scan_at == STEPS) {
-        router->scanning = 0;
-        /* A change may have been missed: everything is scanned again. */
-        if (router->is_interrupted)
-            plan_distrust(router);
-        return 0;
-    }
-    step = &steps[router->scan_at];
+    step = present_step(router);
     if (!router->is_asked)
         r = netlink_dump(&router->dumps, message_dump(netlink_room(&router->dumps), step->type,
                                                       step->family, step->table));
@@ -151,7 +143,10 @@ int scan_step(struct router *router)
     }
     router->is_interrupted |= router->dumps.is_interrupted;
     router->is_asked = false;
-    router->scan_at++;
+    router->scanning &= router->scanning - 1;
+    /* A change may have been missed: everything is scanned again. */
+    if (!router->scanning && router->is_interrupted)
+        plan_distrust(router);
     if (step->type != RTM_GETRULE)
         return 0;
     return sync_check_rules(router, family_index(step->family));
