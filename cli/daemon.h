@@ -182,8 +182,8 @@ void history_load(struct history *history, const json_t *hours);
 struct riptide_prefix destinations_group(const struct settings *settings,
                                          const struct riptide_prefix *peer);
 
-/* "left alone: REASON": what routes have of it, else the program. False: neither has anything. */
-bool destinations_describe(const struct riptide_window *window, char text[256]);
+/* "left alone: REASON": what has become of a destination by one backend. */
+void destinations_describe(const struct riptide_route *route, char text[256]);
 
 /* In metrics.c: Prometheus text of now, which the caller frees; NULL: no memory. */
 char *metrics_text(struct daemon *daemon);

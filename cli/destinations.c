@@ -7,6 +7,8 @@
 #include "text.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 #include <sys/socket.h>
 
 /* Destinations in one answer, and those that it looks at, which takes a millisecond. */
@@ -22,19 +24,21 @@ struct riptide_prefix destinations_group(const struct settings *settings,
     return cidr_cut(&host, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
 }
 
-bool destinations_describe(const struct riptide_window *window, char text[256])
+void destinations_describe(const struct riptide_route *route, char text[256])
 {
-    const struct riptide_route *shown = window->route ? window->route : window->program;
-    const char *reason = shown ? shown->reason : "";
+    const char *state = riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state);
+    const char *reason = route->reason;
 
-    text[0] = '\0';
-    if (!shown)
-        return false;
-    if (shown->state == RIPTIDE_ROUTE_WITHDRAWN && !*reason)
-        reason = "its time to live has passed";
-    snprintf(text, 256, "%s%s%s", riptide_name(RIPTIDE_NAMES_ROUTE_STATE, shown->state),
-             *reason ? ": " : "", reason);
-    return true;
+    if (route->state == RIPTIDE_ROUTE_WITHDRAWN && !*reason)
+        reason = "by its time to live, or a hint";
+    if (route->state == RIPTIDE_ROUTE_APPLIED)
+        snprintf(text, 256, "%s: initcwnd %" PRIu32 "%s", state, route->initcwnd,
+                 route->backend == RIPTIDE_PROGRAM ? " by the program" : "");
+    else if (route->state == RIPTIDE_ROUTE_FAILED)
+        snprintf(text, 256, "%s: initcwnd %" PRIu32 ": %s%s%s", state, route->initcwnd, reason,
+                 *reason ? ": " : "", strerror(-route->error));
+    else
+        snprintf(text, 256, "%s: %s", state, reason);
 }
 
 /* An array, as objects would take five times the work at both ends. */
@@ -53,7 +57,7 @@ static json_t *row_json(const struct riptide_window *window)
     else if (has_route)
         by = riptide_name(RIPTIDE_NAMES_BACKEND, RIPTIDE_ROUTES);
     else
-        destinations_describe(window, reason);
+        destinations_describe(given ? given : window->program, reason);
     return json_pack("[s, I, s?, I, I, o]", dst, by ? (json_int_t)given->initcwnd : 0, by,
                      estimate ? (json_int_t)estimate->samples : 0,
                      estimate ? (json_int_t)estimate->min_rtt_us : 0, text_or_null(reason));

@@ -108,6 +108,7 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
     const char *no_program = is_applied(window->program) ? stats->program_reason : NULL;
     const char *no_rules =
         is_applied(window->route) ? stats->rules_reason[route->match.family != AF_INET] : NULL;
+    const struct riptide_route *shown = window->route ? window->route : window->program;
     const struct riptide_estimate *estimate = window->estimate;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], before[KERNEL_RULES_BYTES];
     const char *why = "no connection to it is open to learn from";
@@ -134,10 +135,9 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
         snprintf(reason, 256, "%s", why);
         return strcmp(why, "paused") == 0 ? "riptide resume" : "riptide status";
     }
-    if (destinations_describe(window, reason)) {
-        if (window->route && window->route->state == RIPTIDE_ROUTE_WITHDRAWN)
-            return NULL;
-        return "riptide doctor";
+    if (shown) {
+        destinations_describe(shown, reason);
+        return shown->state == RIPTIDE_ROUTE_WITHDRAWN ? NULL : "riptide doctor";
     }
     if (estimate && estimate->cwnd > 0)
         why = "its window is given in this round";

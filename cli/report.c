@@ -65,37 +65,27 @@ static void report_window(const struct settings *settings, const struct riptide_
 {
     const struct riptide_estimate *estimate = window->estimate;
     const bool is_dry = settings->applier.dry_run;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], figures[64] = "", detail[256];
-    struct log_fields fields = {
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], text[256], figures[64] = "";
+    const struct log_fields fields = {
         .event = riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state),
         .destination = dst,
         .window = route->state == RIPTIDE_ROUTE_WITHDRAWN ? 0 : route->initcwnd,
         .reason = route->reason,
     };
-    /* In a dry run single windows are the result. */
-    int level = is_dry || route->state == RIPTIDE_ROUTE_LEFT_ALONE ? LOG_INFO : LOG_DEBUG;
+    int level = LOG_DEBUG;
 
-    riptide_prefix_format(&route->dst, dst);
-    /* Without a reason the estimator has withdrawn it, or it is no longer wanted. */
-    if (route->state == RIPTIDE_ROUTE_WITHDRAWN && !*route->reason &&
-        (!estimate || estimate->cwnd == 0))
-        fields.reason = "no connection for the time to live";
-    snprintf(detail, sizeof(detail), "%s", fields.reason);
-    if (route->state == RIPTIDE_ROUTE_APPLIED) {
-        if (estimate)
-            snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f)",
-                     estimate->samples, estimate->samples == 1 ? "" : "s",
-                     settings->estimator.policy->name, estimate->smoothed);
-        snprintf(detail, sizeof(detail), "initcwnd %" PRIu32 "%s%s", route->initcwnd, figures,
-                 route->backend == RIPTIDE_PROGRAM ? " by the program" : "");
-    }
-    if (route->state == RIPTIDE_ROUTE_FAILED) {
+    /* In a dry run single windows are the result. */
+    if (is_dry || route->state == RIPTIDE_ROUTE_LEFT_ALONE)
+        level = LOG_INFO;
+    if (route->state == RIPTIDE_ROUTE_FAILED)
         level = LOG_WARNING;
-        snprintf(detail, sizeof(detail), "initcwnd %" PRIu32 ": %s%s%s", route->initcwnd,
-                 route->reason, *route->reason ? ": " : "", strerror(-route->error));
-    }
-    log_event(level, &fields, "%s: %s%s%s%s", dst, is_dry ? "would be " : "", fields.event,
-              *detail ? ": " : "", detail);
+    riptide_prefix_format(&route->dst, dst);
+    destinations_describe(route, text);
+    if (estimate && route->state == RIPTIDE_ROUTE_APPLIED)
+        snprintf(figures, sizeof(figures), " (%" PRIu32 " connection%s, %s %.1f)",
+                 estimate->samples, estimate->samples == 1 ? "" : "s",
+                 settings->estimator.policy->name, estimate->smoothed);
+    log_event(level, &fields, "%s: %s%s%s", dst, is_dry ? "would be " : "", text, figures);
 }
 
 /* Off for `reason`, or on again where it is NULL. */
