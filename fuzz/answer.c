@@ -96,18 +96,17 @@ struct answers {
     bool is_last_answered;
 };
 
-static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *message, int error,
-                      const char *text)
+static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *message)
 {
     struct answers *answers = userdata;
 
     CASE_CHECK(n < answers->n_requests && message->nlmsg_seq == first_request + n);
     CASE_CHECK(message->nlmsg_pid == mnl_socket_get_portid(netlink.socket));
     if (message->nlmsg_type == NLMSG_ERROR) {
-        check_error(message, error, text);
+        check_error(message, netlink.error, netlink.text);
         answers->is_last_answered |= n == answers->n_requests - 1;
     } else {
-        CASE_CHECK(error == 0 && !*text);
+        CASE_CHECK(netlink.error == 0 && !*netlink.text);
     }
 }
 

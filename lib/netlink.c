@@ -263,8 +263,7 @@ int netlink_exchange(struct netlink *netlink, netlink_answer_fn *on_answer, void
             read_text(netlink, message);
             is_answered |= is_end && message->nlmsg_seq == netlink->sequence;
             if (on_answer)
-                on_answer(userdata, message->nlmsg_seq - first, message, netlink->error,
-                          netlink->text);
+                on_answer(userdata, message->nlmsg_seq - first, message);
         }
     }
     return r;

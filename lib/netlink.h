@@ -121,10 +121,10 @@ struct netlink {
     uint64_t malformed;  /* messages that were no answers to our requests; skipped */
     bool is_interrupted; /* a change interrupted the present dump */
     size_t batch_bytes;
-    uint32_t batch_n;                                               /* requests */
-    struct nlmsghdr *last_request;                                  /* of them */
-    int error;                                                      /* of the last answer */
-    char text[96];                                                  /* the kernel's for it */
+    uint32_t batch_n;              /* requests */
+    struct nlmsghdr *last_request; /* of them */
+    int error;     /* of the last answer: -errno; 0: it is an acknowledgement, or has data */
+    char text[96]; /* the kernel's for it, or empty */
     _Alignas(struct nlmsghdr) uint8_t buffer[NETLINK_BUFFER_BYTES]; /* received datagram */
     _Alignas(struct nlmsghdr) uint8_t batch[BATCH_MAX_REQUESTS * REQUEST_MAX_BYTES];
 };
@@ -137,12 +137,8 @@ void netlink_deinit(struct netlink *netlink);
 void *netlink_room(struct netlink *netlink);
 void netlink_add(struct netlink *netlink, struct nlmsghdr *request);
 
-/*
- * Called with each answer to request number n of the batch. For an error (or the acknowledgement of
- * the last request) `error` is its -errno or 0, and `text` the kernel's text or an empty string.
- */
-typedef void netlink_answer_fn(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
-                               const char *text);
+/* Called with each answer to request number n of the batch. `error` and `text` are of it. */
+typedef void netlink_answer_fn(void *userdata, uint32_t n, const struct nlmsghdr *answer);
 
 /*
  * Sends the batch and hands out the kernel's answers; an empty batch is allowed. Errors: those of

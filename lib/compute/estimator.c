@@ -219,24 +219,23 @@ static void compute(struct riptide_estimator *estimator, uint32_t slot)
     memset(memory, 0, policy->tick_bytes);
 }
 
-int destination_adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-                      const struct riptide_estimate *loaded, int64_t updated_ns)
+int destination_adopt(struct riptide_estimator *estimator, const struct riptide_estimate *loaded)
 {
     const struct riptide_policy *policy = estimator->config.policy;
     struct destination *destination;
     uint32_t slot;
-    int r = destination_get(estimator, dst, NULL, &slot);
+    int r = destination_get(estimator, &loaded->dst, NULL, &slot);
 
     if (r != 0)
         return r;
     destination = destination_at(estimator, slot);
-    if (has_window(destination) && destination->updated_ns >= updated_ns)
+    if (has_window(destination) && destination->updated_ns >= loaded->updated_ns)
         return RIPTIDE_E_LEFT_OUT;
     destination->last =
         (struct sampled){ .n = { (uint16_t)loaded->samples }, .min_rtt_us = loaded->min_rtt_us };
     estimator->stats.destinations += !has_window(destination);
     destination->smoothed = loaded->smoothed;
-    destination->updated_ns = updated_ns;
+    destination->updated_ns = loaded->updated_ns;
     forget_kept(estimator, destination);
     if (policy->restore)
         policy->restore(input_of(estimator, destination), memory_of(estimator, destination),
@@ -287,16 +286,15 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
         return 0;
     }
     while (estimator->changed != NONE) {
-        uint32_t slot = estimator->changed;
-        struct destination *destination = destination_at(estimator, slot);
-        struct given given, before = destination->popped;
+        struct destination *destination = destination_at(estimator, estimator->changed);
+        struct given given;
 
         *popped = estimate_of(estimator, destination);
         given = given_of(popped);
         estimator->changed = destination->next_changed;
         destination->flags &= (uint8_t)~IS_CHANGED;
-        destination->popped = given;
-        if (memcmp(&given, &before, sizeof(given)) != 0) {
+        if (memcmp(&given, &destination->popped, sizeof(given)) != 0) {
+            destination->popped = given;
             *estimatep = popped;
             return 0;
         }

@@ -174,8 +174,7 @@ void destination_remove(struct riptide_estimator *estimator, uint32_t slot);
  * The window, before bounds, as if it had been computed here at updated_ns. As destination_get; and
  * RIPTIDE_E_LEFT_OUT: it has one that is as new or newer.
  */
-int destination_adopt(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-                      const struct riptide_estimate *loaded, int64_t updated_ns);
+int destination_adopt(struct riptide_estimator *estimator, const struct riptide_estimate *loaded);
 
 /* Bounds the window anew, and queues the destination to be popped if a backend must act. */
 void destination_refresh(struct riptide_estimator *estimator, uint32_t slot);

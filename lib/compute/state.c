@@ -117,51 +117,38 @@ static bool is_local(const struct riptide_prefix *dst)
     return !is_any && sample_is_local(dst->family, dst->addr);
 }
 
-/* Whether `dst` is a destination of this configuration, and in scope. */
-static bool is_ours(const struct riptide_estimator *estimator, const struct riptide_prefix *dst)
-{
-    struct riptide_prefix group;
-
-    destination_of(estimator, dst, &group);
-    return prefix_equal(&group, dst) &&
-           (!estimator->scope || prefix_set_search(estimator->scope, dst));
-}
-
-/* The destinations of a state, by what became of them. */
-struct counts {
-    uint32_t loaded, expired, others;
-};
-
-/* Loads one destination of a state that was saved so long ago. */
-static int load_line(struct riptide_estimator *estimator, const char *line, uint64_t passed_ns,
-                     struct counts *counts)
+/*
+ * Loads one destination of a state that was saved so long ago. Outcomes: RIPTIDE_E_DONE, it has
+ * expired; others, it is skipped.
+ */
+static int load_line(struct riptide_estimator *estimator, const char *line, uint64_t passed_ns)
 {
     bool is_damaged = !strstr(line, " age_ns=");
-    const struct riptide_estimate loaded = {
+    uint64_t age_ns = state_number(line, " age_ns=", INT64_MAX, &is_damaged) + passed_ns;
+    struct riptide_estimate loaded = {
         .smoothed = (double)state_number(line, " cwnd=", RIPTIDE_CWND_LIMIT, &is_damaged),
         .samples = (uint32_t)state_number(line, " samples=", UINT16_MAX, &is_damaged),
         .min_rtt_us = (uint32_t)state_number(line, " min_rtt_us=", UINT32_MAX, &is_damaged),
         .pacing_percent = state_number(line, " paced=", 1, &is_damaged) ? 100 : RIPTIDE_AT_ONCE,
         .may_lower = state_number(line, " cut=", 1, &is_damaged),
+        /* Shortly after a reboot that is before the zero of this clock. */
+        .updated_ns = (int64_t)(estimator->input.now_ns - age_ns),
     };
-    uint64_t age_ns = state_number(line, " age_ns=", INT64_MAX, &is_damaged) + passed_ns;
-    /* Shortly after a reboot that is before the zero of this clock. */
-    int64_t updated_ns = (int64_t)(estimator->input.now_ns - age_ns);
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_prefix dst;
-    int r = RIPTIDE_E_LEFT_OUT;
+    struct riptide_prefix group;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
-    is_damaged |= riptide_prefix_parse(&dst, text) != 0 || loaded.smoothed == 0 || is_local(&dst);
-    if (!is_damaged && (age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX)) {
-        counts->expired++;
-        return 0;
-    }
-    if (!is_damaged && is_ours(estimator, &dst))
-        r = destination_adopt(estimator, &dst, &loaded, updated_ns);
-    counts->loaded += r == 0;
-    counts->others += r > 0;
-    return r < 0 ? r : 0;
+    if (riptide_prefix_parse(&loaded.dst, text) != 0 || is_damaged || loaded.smoothed == 0 ||
+        is_local(&loaded.dst))
+        return RIPTIDE_E_INVALID;
+    if (age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX)
+        return RIPTIDE_E_DONE;
+    /* It is none of this configuration, or out of scope. */
+    destination_of(estimator, &loaded.dst, &group);
+    if (!prefix_equal(&group, &loaded.dst) ||
+        (estimator->scope && !prefix_set_search(estimator->scope, &loaded.dst)))
+        return RIPTIDE_E_UNKNOWN;
+    return destination_adopt(estimator, &loaded);
 }
 
 /* Whether the first line is that of a state which can be loaded at that time. */
@@ -190,7 +177,7 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
                                           uint64_t realtime_ns, const char *text, size_t size,
                                           struct riptide_error *error)
 {
-    struct counts counts = { 0 };
+    uint32_t n_loaded = 0, n_expired = 0, n_others = 0;
     const char *end = text + size;
     char line[MOST_LINE_BYTES];
     uint64_t saved_ns, passed_ns;
@@ -206,15 +193,19 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
     if (passed_ns > INT64_MAX)
         passed_ns = INT64_MAX;
     estimator->input.now_ns = now_ns;
-    while (r == 0 && text < end) {
+    while (r >= 0 && text < end) {
         text = next_line(text, end, line);
         /* The rest belongs to the agent. */
         if (strncmp(line, "riptide ", strlen("riptide ")) == 0)
             break;
-        r = load_line(estimator, line, passed_ns, &counts);
+        r = load_line(estimator, line, passed_ns);
+        n_loaded += r == 0;
+        n_expired += r == RIPTIDE_E_DONE;
+        n_others += r > 0 && r != RIPTIDE_E_DONE;
     }
-    if (r == 0)
-        error_set(error, "destinations loaded: %u, expired: %u, others: %u", counts.loaded,
-                  counts.expired, counts.others);
-    return error_fill(error, r);
+    if (r < 0)
+        return error_fill(error, r);
+    error_set(error, "destinations loaded: %u, expired: %u, others: %u", n_loaded, n_expired,
+              n_others);
+    return 0;
 }

@@ -52,15 +52,13 @@ static void take_tcp(struct router *router, struct target *target, const struct 
         target->is_failed = true;
 }
 
-static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
-                      const char *text)
+static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer)
 {
     struct resolve *resolve = userdata;
     struct target *target = resolve->targets[n / resolve->n_queries];
 
-    (void)text;
     /* The acknowledgement at the end of the batch is not an answer to a query. */
-    if (answer->nlmsg_type == NLMSG_ERROR && error == 0)
+    if (answer->nlmsg_type == NLMSG_ERROR && resolve->router->channel.error == 0)
         return;
     if (n % resolve->n_queries > 0)
         take_tcp(resolve->router, target, answer);
@@ -137,11 +135,12 @@ static void write_target(struct writes *writes, struct target *target)
     }
 }
 
-static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer, int error,
-                       const char *text)
+static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer)
 {
     struct writes *writes = userdata;
     struct targets *targets = &writes->router->targets;
+    const char *text = writes->router->channel.text;
+    int error = writes->router->channel.error;
     struct target *target = writes->list[n].target;
     bool is_put = writes->list[n].is_put;
 
