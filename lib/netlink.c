@@ -129,18 +129,15 @@ bool netlink_u32(const struct nlattr *attr, uint32_t *value)
 struct nlmsghdr *netlink_begin(void *room, uint16_t type, uint16_t flags, const void *header,
                                size_t header_bytes)
 {
-    struct nlmsghdr *request = mnl_nlmsg_put_header(room);
+    struct nlmsghdr *request;
 
+    /* Before 1.0.5 libmnl does not clear the padding of attributes. */
+    memset(room, 0, REQUEST_MAX_BYTES);
+    request = mnl_nlmsg_put_header(room);
     request->nlmsg_type = type;
     request->nlmsg_flags = flags | NLM_F_REQUEST;
     memcpy(mnl_nlmsg_put_extra_header(request, header_bytes), header, header_bytes);
     return request;
-}
-
-void netlink_put(struct nlmsghdr *request, uint16_t type, const void *data, size_t n_bytes)
-{
-    memset(mnl_nlmsg_get_payload_tail(request), 0, sizeof(struct nlattr) + NLMSG_ALIGN(n_bytes));
-    mnl_attr_put(request, type, n_bytes, data);
 }
 
 int netlink_init(struct netlink *netlink)

@@ -96,12 +96,9 @@ const struct nlattr *netlink_find(struct netlink_walk attrs, uint16_t type);
 /* Reads a number; false if the attribute is not 4 bytes long. */
 bool netlink_u32(const struct nlattr *attr, uint32_t *value);
 
-/* Begins a request in a buffer, with the header of its type. */
+/* Begins a request in a buffer of REQUEST_MAX_BYTES, with the header of its type. */
 struct nlmsghdr *netlink_begin(void *room, uint16_t type, uint16_t flags, const void *header,
                                size_t header_bytes);
-
-/* As mnl_attr_put, which does not clear the padding before libmnl 1.0.5. */
-void netlink_put(struct nlmsghdr *request, uint16_t type, const void *data, size_t n_bytes);
 
 enum {
     /* The kernel's largest datagram of a dump. */

@@ -67,15 +67,18 @@ static uint32_t max_of(const struct riptide_hint *hint, uint32_t otherwise)
     return hint->cwnd_max > 0 ? hint->cwnd_max : otherwise;
 }
 
-/* The bounds in effect for a destination; returns whether the upper one is a hint's. */
-static bool find_bounds(const struct riptide_estimator *estimator,
-                        struct riptide_estimate *estimate)
+/*
+ * The base route's window is the lower bound, unless losses have shown it to be too large. The
+ * upper bound prevails, as a hint can be below the lower one.
+ */
+void estimate_bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate)
 {
     static const struct hint none;
     uint32_t i = find_around(estimator, find_last(estimator, &estimate->dst), &estimate->dst);
     const struct hint *within = i == NONE ? &none : &estimator->hints[i];
     const struct riptide_hint *kept = within->kept, *cap = within->cap;
     bool is_of_hint = kept && (kept->off || kept->cwnd_max > 0);
+    double cwnd;
 
     /* The configuration's maximum limits growth; it does not lower the window of a base route. */
     if (estimate->cwnd_max < estimate->base_cwnd)
@@ -93,18 +96,7 @@ static bool find_bounds(const struct riptide_estimator *estimator,
     }
     if (estimate->cwnd_min > estimate->cwnd_max)
         estimate->cwnd_min = estimate->cwnd_max;
-    return is_of_hint;
-}
-
-/*
- * The base route's window is the lower bound, unless losses have shown it to be too large. The
- * upper bound prevails, as a hint can be below the lower one.
- */
-void estimate_bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate)
-{
-    bool is_of_hint = find_bounds(estimator, estimate);
-    double cwnd = greater(estimate->smoothed, estimate->cwnd_min);
-
+    cwnd = greater(estimate->smoothed, estimate->cwnd_min);
     if (!estimate->may_lower)
         cwnd = greater(cwnd, estimate->base_cwnd);
     if (cwnd > estimate->cwnd_max) {

@@ -37,7 +37,7 @@ static int ask_for_sockets(struct dump *dump)
                             sizeof(diag));
     if (n_bytes > 0) {
         attr = mnl_nlmsg_get_payload_tail(request);
-        netlink_put(request, INET_DIAG_REQ_BYTECODE, NULL, 0);
+        mnl_attr_put(request, INET_DIAG_REQ_BYTECODE, 0, NULL);
         attr->nla_len = (uint16_t)(attr->nla_len + n_bytes);
     }
     parts[0] = (struct iovec){ request, request->nlmsg_len };

@@ -216,13 +216,12 @@ struct nlmsghdr *message_route_query(void *room, const struct riptide_prefix *ad
 {
     /* IPv6 always reports the table, and refuses this flag. */
     const uint32_t lookup_table = address->family == AF_INET ? RTM_F_LOOKUP_TABLE : 0;
-    const uint8_t protocol = is_tcp ? IPPROTO_TCP : IPPROTO_ICMP;
     const struct rtmsg rtm = { .rtm_flags = RTM_F_FIB_MATCH | lookup_table };
     struct nlmsghdr *request = begin_route(room, RTM_GETROUTE, 0, rtm, address, 0, 0);
 
     /* IPv4 takes a query without a protocol for one of UDP, of which other rules may be. */
     if (is_tcp || address->family == AF_INET)
-        netlink_put(request, RTA_IP_PROTO, &protocol, sizeof(protocol));
+        mnl_attr_put_u8(request, RTA_IP_PROTO, is_tcp ? IPPROTO_TCP : IPPROTO_ICMP);
     return request;
 }
 

@@ -96,9 +96,9 @@ struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule
 
     mnl_attr_put_u32(request, FRA_PRIORITY, rule->priority);
     mnl_attr_put_u32(request, FRA_TABLE, rule->table);
-    netlink_put(request, FRA_PROTOCOL, &by_us, sizeof(by_us));
-    netlink_put(request, FRA_IIFNAME, loopback, sizeof(loopback));
-    netlink_put(request, FRA_IP_PROTO, &tcp, sizeof(tcp));
+    mnl_attr_put_u8(request, FRA_PROTOCOL, OUR_PROTOCOL);
+    mnl_attr_put_strz(request, FRA_IIFNAME, loopback);
+    mnl_attr_put_u8(request, FRA_IP_PROTO, IPPROTO_TCP);
     mnl_attr_put_u32(request, FRA_SUPPRESS_PREFIXLEN, prefix_family_bits(rule->family) - 1u);
     return request;
 }
