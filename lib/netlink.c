@@ -129,11 +129,9 @@ bool netlink_u32(const struct nlattr *attr, uint32_t *value)
 struct nlmsghdr *netlink_begin(void *room, uint16_t type, uint16_t flags, const void *header,
                                size_t header_bytes)
 {
-    struct nlmsghdr *request;
+    /* Cleared, as libmnl leaves the padding of attributes as it is before 1.0.5. */
+    struct nlmsghdr *request = mnl_nlmsg_put_header(memset(room, 0, REQUEST_MAX_BYTES));
 
-    /* Before 1.0.5 libmnl does not clear the padding of attributes. */
-    memset(room, 0, REQUEST_MAX_BYTES);
-    request = mnl_nlmsg_put_header(room);
     request->nlmsg_type = type;
     request->nlmsg_flags = flags | NLM_F_REQUEST;
     memcpy(mnl_nlmsg_put_extra_header(request, header_bytes), header, header_bytes);

@@ -173,17 +173,6 @@ RIPTIDE_PUBLIC int riptide_agent_get_fd(const struct riptide_agent *agent)
     return agent->epoll_fd;
 }
 
-/* Each of these fds is readable for work that is done now; the applier reports if more remains. */
-static int dispatch_fd(struct riptide_agent *agent, int fd)
-{
-    int r;
-
-    if (fd == riptide_applier_get_fd(agent->applier))
-        return round_on_applier(agent);
-    r = fd == agent->timer_fd ? round_on_timer(agent) : round_on_observer(agent);
-    return r < 0 ? r : RIPTIDE_E_MORE;
-}
-
 RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 {
     struct epoll_event events[3];
@@ -196,8 +185,16 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
     if (n < 0)
         return errno == EINTR ? RIPTIDE_E_MORE : -errno;
     for (int i = 0; i < n && r >= 0; i++) {
-        r = dispatch_fd(agent, events[i].data.fd);
-        is_more |= r == RIPTIDE_E_MORE;
+        int fd = events[i].data.fd;
+
+        /* Each is readable for work that is done now; the applier reports if more remains. */
+        if (fd == riptide_applier_get_fd(agent->applier)) {
+            r = round_on_applier(agent);
+            is_more |= r == RIPTIDE_E_MORE;
+        } else {
+            r = fd == agent->timer_fd ? round_on_timer(agent) : round_on_observer(agent);
+            is_more = true;
+        }
     }
     if (r >= 0)
         r = round_arm(agent);

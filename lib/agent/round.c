@@ -173,24 +173,6 @@ static void count_sample(struct riptide_tick *tick, const struct riptide_sample 
     tick->samples += (outcome == 0 || outcome == RIPTIDE_E_LEFT_OUT) && !is_shown_before;
 }
 
-static int add_all(struct riptide_agent *agent, struct riptide_tick *tick,
-                   const struct riptide_sample *const *samples, size_t n)
-{
-    struct before befores[RIPTIDE_POPPED_SAMPLES];
-    int outcomes[RIPTIDE_POPPED_SAMPLES];
-    int r;
-
-    r = estimator_add_all(agent->estimator, samples, n, outcomes, befores);
-    if (r < 0)
-        return r;
-    for (size_t i = 0; i < n; i++) {
-        if (samples[i]->closed)
-            enter_closed(agent, samples[i], &befores[i]);
-        count_sample(tick, samples[i], outcomes[i]);
-    }
-    return 0;
-}
-
 RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
                                      const struct riptide_sample *sample)
 {
@@ -215,17 +197,23 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
 static int add_buffer(struct riptide_agent *agent, struct riptide_tick *tick)
 {
     const struct riptide_sample *samples[RIPTIDE_POPPED_SAMPLES];
+    struct before befores[RIPTIDE_POPPED_SAMPLES];
+    int outcomes[RIPTIDE_POPPED_SAMPLES], popped, r;
     size_t n = 0;
-    int popped, r;
 
     do {
         popped = riptide_observer_pop(agent->observer, &samples[n]);
         if (popped == 0 && ++n < RIPTIDE_POPPED_SAMPLES)
             continue;
-        r = add_all(agent, tick, samples, n);
-        n = 0;
+        r = estimator_add_all(agent->estimator, samples, n, outcomes, befores);
         if (r < 0)
             return r;
+        for (size_t i = 0; i < n; i++) {
+            if (samples[i]->closed)
+                enter_closed(agent, samples[i], &befores[i]);
+            count_sample(tick, samples[i], outcomes[i]);
+        }
+        n = 0;
     } while (popped == 0);
     return popped == RIPTIDE_E_DONE ? popped : 0;
 }

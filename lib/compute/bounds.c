@@ -107,26 +107,22 @@ void estimate_bound(const struct riptide_estimator *estimator, struct riptide_es
     estimate->cwnd = (uint32_t)(cwnd + 0.5);
 }
 
-/* Those around it come before it. */
-static void link_one(struct riptide_estimator *estimator, uint32_t i)
-{
-    struct hint *hints = estimator->hints, *own = &hints[i];
-    uint32_t around = find_around(estimator, i - 1, &own->hint.dst);
-
-    own->around = around;
-    own->kept = around == NONE ? NULL : hints[around].kept;
-    own->cap = around == NONE ? NULL : hints[around].cap;
-    if (own->hint.until_ns == RIPTIDE_NEVER_NS)
-        own->kept = &own->hint;
-    else if (!own->cap || max_of(&own->hint, 0) < max_of(own->cap, 0))
-        own->cap = &own->hint;
-}
-
 /* Bounds the windows within `dst` anew; NULL: all. */
 static void hints_changed(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
-    for (uint32_t i = 0; i < estimator->n_hints; i++)
-        link_one(estimator, i);
+    for (uint32_t i = 0; i < estimator->n_hints; i++) {
+        struct hint *hints = estimator->hints, *own = &hints[i];
+        /* Those around it come before it. */
+        uint32_t around = find_around(estimator, i - 1, &own->hint.dst);
+
+        own->around = around;
+        own->kept = around == NONE ? NULL : hints[around].kept;
+        own->cap = around == NONE ? NULL : hints[around].cap;
+        if (own->hint.until_ns == RIPTIDE_NEVER_NS)
+            own->kept = &own->hint;
+        else if (!own->cap || max_of(&own->hint, 0) < max_of(own->cap, 0))
+            own->cap = &own->hint;
+    }
     FOR_EACH_DESTINATION(estimator, slot)
     {
         if (!dst || prefix_contains(dst, &destination_at(estimator, slot)->dst))

@@ -33,13 +33,6 @@ static void give_up(struct events *events, int error)
     events->in_a_row = SUSTAINED - 1;
 }
 
-static void subscribe(struct events *events)
-{
-    events->error = set_membership(events, NETLINK_ADD_MEMBERSHIP);
-    if (events->error)
-        give_up(events, events->error);
-}
-
 int events_open(struct events *events, int epoll_fd)
 {
     int r = netlink_open(&events->socket, NETLINK_SOCK_DIAG, QUEUE_BYTES);
@@ -63,8 +56,11 @@ static void end_interval(struct events *events)
 
     events->has_overrun = false;
     if (events->wait_intervals > 0) {
-        if (--events->wait_intervals == 0)
-            subscribe(events);
+        if (--events->wait_intervals > 0)
+            return;
+        events->error = set_membership(events, NETLINK_ADD_MEMBERSHIP);
+        if (events->error)
+            give_up(events, events->error);
         return;
     }
     events->in_a_row = has_overrun ? events->in_a_row + 1 : 0;

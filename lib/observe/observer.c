@@ -215,7 +215,8 @@ static bool take_sample(struct riptide_observer *observer, const struct nlmsghdr
     return true;
 }
 
-static int pop_open(struct riptide_observer *observer)
+RIPTIDE_PUBLIC int riptide_observer_pop(struct riptide_observer *observer,
+                                        const struct riptide_sample **samplep)
 {
     const struct nlmsghdr *message;
     int r;
@@ -223,30 +224,15 @@ static int pop_open(struct riptide_observer *observer)
     do
         r = dump_pop(&observer->dump, &message);
     while (message && !take_sample(observer, message, false));
-    return r;
-}
-
-static int pop_closed(struct riptide_observer *observer)
-{
-    while (events_has_unread(&observer->events)) {
-        if (take_sample(observer, events_pop(&observer->events), true))
-            return 0;
-    }
-    return RIPTIDE_E_AGAIN;
-}
-
-RIPTIDE_PUBLIC int riptide_observer_pop(struct riptide_observer *observer,
-                                        const struct riptide_sample **samplep)
-{
-    int r = pop_open(observer);
-
     /* Not for each sample: getpid(2) would add 5 to 20 % to its cost. */
     if (r != 0 && is_forked(observer->pid, NULL))
         return -ECHILD;
     if (r == RIPTIDE_E_DONE)
         end_dump(observer);
-    else if (r == RIPTIDE_E_AGAIN)
-        r = pop_closed(observer);
+    while (r == RIPTIDE_E_AGAIN && events_has_unread(&observer->events)) {
+        if (take_sample(observer, events_pop(&observer->events), true))
+            r = 0;
+    }
     if (r != 0)
         return r;
     *samplep = &observer->samples[observer->next];
