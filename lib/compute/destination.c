@@ -9,19 +9,12 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-void destination_of(const struct riptide_estimator *estimator, const struct riptide_prefix *peer,
-                    struct riptide_prefix *dst)
-{
-    const struct riptide_estimator_config *config = &estimator->config;
-
-    *dst = *peer;
-    prefix_truncate(dst, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
-}
-
 /* The prefix that has a bounded share of all places. */
-static struct riptide_prefix share_prefix(const struct riptide_prefix *dst)
+enum { SHARE_LEN4 = 24, SHARE_LEN6 = 64 };
+
+struct riptide_prefix prefix_of(const struct riptide_prefix *dst, uint8_t len4, uint8_t len6)
 {
-    uint8_t len = dst->family == AF_INET ? 24 : 64;
+    uint8_t len = dst->family == AF_INET ? len4 : len6;
     struct riptide_prefix within = *dst;
 
     if (dst->len > len)
@@ -31,7 +24,7 @@ static struct riptide_prefix share_prefix(const struct riptide_prefix *dst)
 
 static void leave_share(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
-    struct riptide_prefix within = share_prefix(dst);
+    struct riptide_prefix within = prefix_of(dst, SHARE_LEN4, SHARE_LEN6);
     uint32_t slot = prefix_table_find(&estimator->shares, &within);
     struct share *share = prefix_table_at(&estimator->shares, slot);
 
@@ -73,7 +66,8 @@ static uint32_t find_idlest(struct riptide_estimator *estimator,
     for (int i = 0; i < LOOKS; i++) {
         uint32_t slot = estimator->hand++ % estimator->table.n_slots;
         const struct destination *destination = destination_at(estimator, slot);
-        double idleness = (double)(age_ns_of(destination, estimator->input.now_ns) + NS_PER_S) /
+        uint64_t age_ns = estimator->input.now_ns - (uint64_t)destination->updated_ns;
+        double idleness = (double)(age_ns + NS_PER_S) /
                           lesser(destination->last.n[RIPTIDE_LEFT_OUT_NOT] + 1, MOST_WEIGHT);
 
         if (!(destination->flags & (IS_TOUCHED | IS_CHANGED)) && idleness > idlest &&
@@ -108,7 +102,7 @@ static int make_room(struct riptide_estimator *estimator, const struct riptide_p
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     const struct riptide_sample *sample, uint32_t *slotp)
 {
-    const struct riptide_prefix within = share_prefix(dst);
+    const struct riptide_prefix within = prefix_of(dst, SHARE_LEN4, SHARE_LEN6);
     struct share *share;
     uint32_t slot;
     int r;
@@ -215,17 +209,19 @@ int estimator_add_all(struct riptide_estimator *estimator,
                       const struct riptide_sample *const *samples, size_t n, int *outcomes,
                       struct before *befores)
 {
+    const struct riptide_estimator_config *config = &estimator->config;
+    const uint8_t len4 = config->prefix_len4, len6 = config->prefix_len6;
     struct riptide_prefix groups[RIPTIDE_POPPED_SAMPLES];
     const struct riptide_prefix *dsts[RIPTIDE_POPPED_SAMPLES] = { NULL };
     uint32_t slots[RIPTIDE_POPPED_SAMPLES];
 
     for (size_t i = 0; i < n; i++) {
         dsts[i] = &samples[i]->dst;
-        if (estimator->is_by_host)
+        if (len4 == 32 && len6 == 128)
             continue;
         groups[i] = (struct riptide_prefix){ 0 }; /* of no host: it will be refused */
         if (prefix_is_valid_host(dsts[i]))
-            destination_of(estimator, dsts[i], &groups[i]);
+            groups[i] = prefix_of(dsts[i], len4, len6);
         dsts[i] = &groups[i];
     }
     prefix_table_guess(&estimator->table, dsts, n, slots);

@@ -30,15 +30,11 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
         return error_fill(error, -ENOMEM);
     estimator->config = config;
     memory_bytes = config.policy->memory_bytes;
-    estimator->memory_at = offsetof(struct destination, memory);
-    if (memory_bytes > SMALL_MEMORY_BYTES) {
-        estimator->memory_at = entry_bytes;
+    if (memory_bytes > SMALL_MEMORY_BYTES)
         entry_bytes += (memory_bytes + 7) / 8 * 8;
-    }
     prefix_table_init(&estimator->table, entry_bytes, config.max_destinations);
     /* And one for a destination to which another one gives way. */
     prefix_table_init(&estimator->shares, sizeof(struct share), config.max_destinations + 1);
-    estimator->is_by_host = config.prefix_len4 == 32 && config.prefix_len6 == 128;
     estimator->changed = NONE;
     estimator->input.config = &estimator->config;
     *estimatorp = estimator;
@@ -261,7 +257,8 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         const struct destination *destination = destination_at(estimator, slot);
 
         /* Expire first: an expired destination has no history for later samples. */
-        if (is_known(destination) && age_ns_of(destination, now_ns) >= estimator->config.ttl_ns)
+        if (is_known(destination) &&
+            now_ns - (uint64_t)destination->updated_ns >= estimator->config.ttl_ns)
             forget(estimator, slot);
         if (destination->flags & IS_TOUCHED)
             compute(estimator, slot);
@@ -318,12 +315,13 @@ RIPTIDE_PUBLIC int riptide_estimator_find(const struct riptide_estimator *estima
                                           const struct riptide_prefix *dst,
                                           struct riptide_estimate *estimate)
 {
+    const struct riptide_estimator_config *config = &estimator->config;
     struct riptide_prefix group = *dst;
     uint32_t slot;
 
     /* Where destinations are prefixes, a peer is not one itself. */
     if (prefix_is_host(dst))
-        destination_of(estimator, dst, &group);
+        group = prefix_of(dst, config->prefix_len4, config->prefix_len6);
     slot = prefix_table_find(&estimator->table, &group);
     if (slot == NONE || !is_known(destination_at(estimator, slot)))
         return RIPTIDE_E_UNKNOWN;

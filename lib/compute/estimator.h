@@ -90,8 +90,6 @@ struct share {
 struct riptide_estimator {
     struct riptide_estimator_config config;
     const struct prefix_set *scope; /* the observer's; NULL: everything */
-    bool is_by_host;                /* every destination is one host */
-    size_t memory_at;               /* offset of the policy's memory in a destination */
     struct prefix_table table;
     struct prefix_table shares; /* of all destinations in the table */
     struct riptide_estimator_stats stats;
@@ -120,7 +118,9 @@ static inline struct destination *destination_at(const struct riptide_estimator 
 static inline void *memory_of(const struct riptide_estimator *estimator,
                               struct destination *destination)
 {
-    return (unsigned char *)destination + estimator->memory_at;
+    bool is_small = estimator->config.policy->memory_bytes <= SMALL_MEMORY_BYTES;
+
+    return is_small ? destination->memory : (void *)(destination + 1);
 }
 
 #define FOR_EACH_DESTINATION(estimator, slot)                                                      \
@@ -130,11 +130,6 @@ static inline void *memory_of(const struct riptide_estimator *estimator,
 static inline bool has_window(const struct destination *destination)
 {
     return destination->smoothed >= 0;
-}
-
-static inline uint64_t age_ns_of(const struct destination *destination, uint64_t now_ns)
-{
-    return now_ns - (uint64_t)destination->updated_ns;
 }
 
 /* The caller's over the defaults. Both: errors -EINVAL, -E2BIG, with a line. */
@@ -151,9 +146,8 @@ int bounds_check(const char *min_field, const char *max_field, uint32_t min, uin
 int destination_get(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
                     const struct riptide_sample *sample, uint32_t *slotp);
 
-/* The destination of this peer: a prefix that riptide_estimator_find takes. */
-void destination_of(const struct riptide_estimator *estimator, const struct riptide_prefix *peer,
-                    struct riptide_prefix *dst);
+/* Shortened to at most so many bits, by its family. */
+struct riptide_prefix prefix_of(const struct riptide_prefix *dst, uint8_t len4, uint8_t len6);
 
 /*
  * riptide_estimator_add for up to RIPTIDE_POPPED_SAMPLES samples; outcomes[i] is the one of

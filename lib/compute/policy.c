@@ -11,11 +11,8 @@
 /* Paper, Algorithm 1: the average of all open connections of the group, averaged with history. */
 
 struct paper {
-    /* of this tick */
-    uint64_t cwnd_total;
-    uint64_t n;
-    /* kept */
-    double average; /* 0: no history */
+    uint64_t cwnd_total, n; /* of this tick */
+    double average;         /* kept; 0: no history */
 };
 
 static enum riptide_left_out paper_add(const struct riptide_policy_input *input, void *memory,

@@ -50,7 +50,8 @@ static void put_line(FILE *out, const struct riptide_estimator *estimator,
             "%s cwnd=%" PRIu32 " samples=%u age_ns=%" PRIu64 " paced=%d cut=%d min_rtt_us=%" PRIu32
             "\n",
             dst, (uint32_t)(cwnd + 0.5), destination->last.n[RIPTIDE_LEFT_OUT_NOT],
-            age_ns_of(destination, now_ns), is_paced, estimate.may_lower, estimate.min_rtt_us);
+            now_ns - (uint64_t)destination->updated_ns, is_paced, estimate.may_lower,
+            estimate.min_rtt_us);
 }
 
 void state_put(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks)
@@ -123,6 +124,7 @@ static bool is_local(const struct riptide_prefix *dst)
  */
 static int load_line(struct riptide_estimator *estimator, const char *line, uint64_t passed_ns)
 {
+    const struct riptide_estimator_config *config = &estimator->config;
     bool is_damaged = !strstr(line, " age_ns=");
     uint64_t age_ns = state_number(line, " age_ns=", INT64_MAX, &is_damaged) + passed_ns;
     struct riptide_estimate loaded = {
@@ -135,42 +137,20 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
         .updated_ns = (int64_t)(estimator->input.now_ns - age_ns),
     };
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    struct riptide_prefix group;
+    uint8_t len;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
     if (riptide_prefix_parse(&loaded.dst, text) != 0 || is_damaged || loaded.smoothed == 0 ||
         is_local(&loaded.dst))
         return RIPTIDE_E_INVALID;
-    if (age_ns >= estimator->config.ttl_ns || age_ns > INT64_MAX)
+    if (age_ns >= config->ttl_ns || age_ns > INT64_MAX)
         return RIPTIDE_E_DONE;
     /* It is none of this configuration, or out of scope. */
-    destination_of(estimator, &loaded.dst, &group);
-    if (!prefix_equal(&group, &loaded.dst) ||
+    len = loaded.dst.family == AF_INET ? config->prefix_len4 : config->prefix_len6;
+    if (loaded.dst.len != len ||
         (estimator->scope && !prefix_set_search(estimator->scope, &loaded.dst)))
         return RIPTIDE_E_UNKNOWN;
     return destination_adopt(estimator, &loaded);
-}
-
-/* Whether the first line is that of a state which can be loaded at that time. */
-static bool head_check(const char *line, uint64_t realtime_ns, uint64_t *saved_nsp,
-                       struct riptide_error *error)
-{
-    bool is_damaged = false;
-    uint64_t saved_ns = state_number(line, " saved_ns=", UINT64_MAX, &is_damaged);
-
-    *saved_nsp = saved_ns;
-    if (strncmp(line, "riptide", strlen("riptide")) != 0)
-        error_set(error, "state: the first line is not that of a riptide state");
-    else if (strncmp(line, magic, strlen(magic)) != 0)
-        error_set(error, "state: of another version; this library reads version 2");
-    else if (is_damaged)
-        error_set(error, "state: the first line does not say when it was saved");
-    else if (saved_ns > realtime_ns && saved_ns - realtime_ns > CLOCK_TOLERANCE_NS)
-        error_set(error, "state: saved %llu s ahead of this clock",
-                  (unsigned long long)((saved_ns - realtime_ns) / NS_PER_S));
-    else
-        return true;
-    return false;
 }
 
 RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
@@ -181,14 +161,23 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
     const char *end = text + size;
     char line[MOST_LINE_BYTES];
     uint64_t saved_ns, passed_ns;
+    bool is_damaged = false;
     int r = 0;
 
     error_set(error, "%s", "");
     if (now_ns < estimator->input.now_ns || now_ns > INT64_MAX)
         return RIPTIDE_E_INVALID;
     text = next_line(text, end, line);
-    if (!head_check(line, realtime_ns, &saved_ns, error))
-        return -EINVAL;
+    if (strncmp(line, "riptide", strlen("riptide")) != 0)
+        return error_set(error, "state: the first line is not that of a riptide state");
+    if (strncmp(line, magic, strlen(magic)) != 0)
+        return error_set(error, "state: of another version; this library reads version 2");
+    saved_ns = state_number(line, " saved_ns=", UINT64_MAX, &is_damaged);
+    if (is_damaged)
+        return error_set(error, "state: the first line does not say when it was saved");
+    if (saved_ns > realtime_ns && saved_ns - realtime_ns > CLOCK_TOLERANCE_NS)
+        return error_set(error, "state: saved %llu s ahead of this clock",
+                         (unsigned long long)((saved_ns - realtime_ns) / NS_PER_S));
     passed_ns = realtime_ns > saved_ns ? realtime_ns - saved_ns : 0;
     if (passed_ns > INT64_MAX)
         passed_ns = INT64_MAX;
