@@ -53,9 +53,7 @@ RIPTIDE_PUBLIC const char *riptide_name(enum riptide_names names, uint32_t value
 {
     const char *word = NULL;
 
-    if ((size_t)names >= sizeof(words) / sizeof(words[0]))
-        return "unknown";
-    if (value < MOST_VALUES)
+    if ((size_t)names < sizeof(words) / sizeof(words[0]) && value < MOST_VALUES)
         word = words[names][value];
     return word ? word : "unknown";
 }

@@ -169,11 +169,6 @@ void netlink_add(struct netlink *netlink, struct nlmsghdr *request)
     netlink->batch_n++;
 }
 
-static int send_all(const struct netlink *netlink, const void *bytes, size_t n_bytes)
-{
-    return mnl_socket_sendto(netlink->socket, bytes, n_bytes) < 0 ? -errno : 0;
-}
-
 /* Receives a datagram of the kernel, skipping others. Errors: -ENOBUFS: there is none. */
 static int receive(struct netlink *netlink, struct netlink_walk *walk)
 {
@@ -191,12 +186,10 @@ static int receive(struct netlink *netlink, struct netlink_walk *walk)
 /* A dump may end early, at a route larger than any buffer: its last message has the error. */
 int netlink_end_error(const struct nlmsghdr *message)
 {
-    int error = 0;
+    int error = message->nlmsg_type == NLMSG_ERROR ? -EBADMSG : 0;
 
     if (netlink_has_header(message, sizeof(error)))
         memcpy(&error, mnl_nlmsg_get_payload(message), sizeof(error));
-    else if (message->nlmsg_type == NLMSG_ERROR)
-        return -EBADMSG;
     /* A positive value is no error, and would be taken for an outcome. */
     return error <= 0 ? error : -EBADMSG;
 }
@@ -246,7 +239,7 @@ int netlink_exchange(struct netlink *netlink, netlink_answer_fn *on_answer, void
         return 0;
     /* The acknowledgement of the last request ends the answers. */
     netlink->last_request->nlmsg_flags |= NLM_F_ACK;
-    r = send_all(netlink, netlink->batch, netlink->batch_bytes);
+    r = mnl_socket_sendto(netlink->socket, netlink->batch, netlink->batch_bytes) < 0 ? -errno : 0;
     netlink->batch_n = 0;
     netlink->batch_bytes = 0;
     while (r == 0 && !is_answered) {
@@ -284,7 +277,7 @@ int netlink_dump(struct netlink *netlink, struct nlmsghdr *request)
         ;
     request->nlmsg_seq = ++netlink->sequence;
     netlink->is_interrupted = false;
-    return send_all(netlink, request, request->nlmsg_len);
+    return mnl_socket_sendto(netlink->socket, request, request->nlmsg_len) < 0 ? -errno : 0;
 }
 
 int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, void *userdata)

@@ -91,11 +91,9 @@ RIPTIDE_PUBLIC int riptide_prefix_parse(struct riptide_prefix *prefix, const cha
             return -EINVAL;
     }
     prefix_from_address(&parsed, family, bytes);
-    if (parsed.family != family) {
-        if (len < 96)
-            return -EINVAL;
+    /* Of a shorter one this wraps to a length that no IPv4 prefix has. */
+    if (parsed.family != family)
         len -= 96;
-    }
     parsed.len = (uint8_t)len;
     if (!prefix_is_valid(&parsed))
         return -EINVAL;

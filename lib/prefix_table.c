@@ -214,9 +214,7 @@ void prefix_table_remove(struct prefix_table *table, uint32_t slot)
 
 uint32_t prefix_table_next(const struct prefix_table *table, uint32_t slot)
 {
-    for (; slot < table->n_slots; slot++) {
-        if (key_at(table, slot)->family != 0)
-            return slot;
-    }
-    return PREFIX_TABLE_NONE;
+    while (slot < table->n_slots && key_at(table, slot)->family == 0)
+        slot++;
+    return slot < table->n_slots ? slot : PREFIX_TABLE_NONE;
 }

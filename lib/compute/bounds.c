@@ -123,7 +123,7 @@ static void hints_changed(struct riptide_estimator *estimator, const struct ript
         else if (!own->cap || max_of(&own->hint, 0) < max_of(own->cap, 0))
             own->cap = &own->hint;
     }
-    FOR_EACH_DESTINATION(estimator, slot)
+    FOR_EACH_SLOT(&estimator->table, slot)
     {
         if (!dst || prefix_contains(dst, &destination_at(estimator, slot)->dst))
             destination_refresh(estimator, slot);

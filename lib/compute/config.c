@@ -36,9 +36,7 @@ static const char *policy_fault(const struct riptide_policy *policy)
     if (policy->tick_bytes > policy->memory_bytes)
         return "tick_bytes must be at most memory_bytes";
     built_in = riptide_policy_find(policy->name);
-    if (built_in && built_in != policy)
-        return "its name is that of a built-in one";
-    return NULL;
+    return built_in && built_in != policy ? "its name is that of a built-in one" : NULL;
 }
 
 int bounds_check(const char *min_field, const char *max_field, uint32_t min, uint32_t max,

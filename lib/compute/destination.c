@@ -135,11 +135,10 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
 static inline void note_pmtu(const struct riptide_estimator *estimator,
                              struct destination *destination, const struct riptide_sample *sample)
 {
-    uint32_t bytes = sample->pmtu_bytes, now_s;
+    uint32_t bytes = sample->pmtu_bytes, now_s = (uint32_t)(estimator->input.now_ns / NS_PER_S);
 
     if (bytes <= 68 || bytes > UINT16_MAX || sample->closed)
         return;
-    now_s = (uint32_t)(estimator->input.now_ns / NS_PER_S);
     if (bytes > destination->pmtu_bytes && destination->pmtu_bytes > 0 &&
         now_s - destination->pmtu_s < estimator->config.ttl_ns / NS_PER_S)
         return;
@@ -156,7 +155,6 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
 {
     struct destination *destination;
     enum riptide_left_out reason;
-    bool is_held_out;
     uint16_t *n;
     int r;
 
@@ -182,12 +180,11 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     }
     destination = destination_at(estimator, slot);
     destination->flags |= IS_TOUCHED;
+    input_of(estimator, destination);
     /* Losses of a held out flight are no evidence about another window; in a pause all are. */
-    is_held_out = estimator->gives_none ||
-                  arm_of(sample->cookie, estimator->arms_seed, estimator->holdout) == ARM_HOLDOUT;
-    estimator->input.cwnd = is_held_out ? 0 : before->cwnd;
-    estimator->input.base_cwnd = destination->base_cwnd;
-    estimator->input.dst = &destination->dst;
+    if (estimator->gives_none ||
+        arm_of(sample->cookie, estimator->arms_seed, estimator->holdout) == ARM_HOLDOUT)
+        estimator->input.cwnd = 0;
     reason =
         estimator->config.policy->add(&estimator->input, memory_of(estimator, destination), sample);
     if (reason > RIPTIDE_LEFT_OUT_REASONS) {

@@ -16,7 +16,7 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
                                          const struct riptide_estimator_config *given,
                                          struct riptide_error *error)
 {
-    size_t memory_bytes, entry_bytes = sizeof(struct destination);
+    size_t entry_bytes = sizeof(struct destination);
     struct riptide_estimator_config config;
     struct riptide_estimator *estimator;
     int r;
@@ -29,9 +29,8 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
     if (!estimator)
         return error_fill(error, -ENOMEM);
     estimator->config = config;
-    memory_bytes = config.policy->memory_bytes;
-    if (memory_bytes > SMALL_MEMORY_BYTES)
-        entry_bytes += (memory_bytes + 7) / 8 * 8;
+    if (config.policy->memory_bytes > SMALL_MEMORY_BYTES)
+        entry_bytes += (config.policy->memory_bytes + 7) / 8 * 8;
     prefix_table_init(&estimator->table, entry_bytes, config.max_destinations);
     /* And one for a destination to which another one gives way. */
     prefix_table_init(&estimator->shares, sizeof(struct share), config.max_destinations + 1);
@@ -168,17 +167,6 @@ static void forget(struct riptide_estimator *estimator, uint32_t slot)
     destination_refresh(estimator, slot);
 }
 
-static const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
-                                                   const struct destination *destination)
-{
-    struct riptide_policy_input *input = &estimator->input;
-
-    input->dst = &destination->dst;
-    input->cwnd = destination->cwnd;
-    input->base_cwnd = destination->base_cwnd;
-    return input;
-}
-
 /* Ends the tick of a destination that has samples. */
 static void compute(struct riptide_estimator *estimator, uint32_t slot)
 {
@@ -252,7 +240,7 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
     input->now_ns = now_ns;
     input->can_pace = can_pace;
     hints_expire(estimator, now_ns);
-    FOR_EACH_DESTINATION(estimator, slot)
+    FOR_EACH_SLOT(&estimator->table, slot)
     {
         const struct destination *destination = destination_at(estimator, slot);
 
@@ -306,8 +294,7 @@ void estimator_set_base(struct riptide_estimator *estimator, const struct riptid
 
     if (slot == NONE || !has_window(destination_at(estimator, slot)))
         return;
-    destination_at(estimator, slot)->base_cwnd =
-        cwnd < RIPTIDE_CWND_LIMIT ? (uint16_t)cwnd : RIPTIDE_CWND_LIMIT;
+    destination_at(estimator, slot)->base_cwnd = (uint16_t)lesser(cwnd, RIPTIDE_CWND_LIMIT);
     destination_refresh(estimator, slot);
 }
 
@@ -352,9 +339,9 @@ RIPTIDE_PUBLIC void riptide_estimator_get_stats(const struct riptide_estimator *
     struct riptide_estimator_stats current = estimator->stats;
     const struct prefix_table *shares = &estimator->shares;
 
-    for (uint32_t i = prefix_table_next(shares, 0); i != NONE;
-         i = prefix_table_next(shares, i + 1)) {
-        const struct share *share = prefix_table_at(shares, i);
+    FOR_EACH_SLOT(shares, slot)
+    {
+        const struct share *share = prefix_table_at(shares, slot);
 
         if (share->n_destinations > current.largest_destinations) {
             current.largest_destinations = share->n_destinations;

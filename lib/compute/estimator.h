@@ -123,9 +123,21 @@ static inline void *memory_of(const struct riptide_estimator *estimator,
     return is_small ? destination->memory : (void *)(destination + 1);
 }
 
-#define FOR_EACH_DESTINATION(estimator, slot)                                                      \
-    for (uint32_t slot = prefix_table_next(&(estimator)->table, 0); (slot) != NONE;                \
-         (slot) = prefix_table_next(&(estimator)->table, (slot) + 1))
+/* Of the policy's functions, for a connection that has its window. */
+static inline const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
+                                                          const struct destination *destination)
+{
+    struct riptide_policy_input *input = &estimator->input;
+
+    input->dst = &destination->dst;
+    input->cwnd = destination->cwnd;
+    input->base_cwnd = destination->base_cwnd;
+    return input;
+}
+
+#define FOR_EACH_SLOT(table, slot)                                                                 \
+    for (uint32_t slot = prefix_table_next(table, 0); (slot) != NONE;                              \
+         (slot) = prefix_table_next(table, (slot) + 1))
 
 static inline bool has_window(const struct destination *destination)
 {
@@ -214,8 +226,5 @@ static inline enum riptide_left_out evidence_check(const struct riptide_sample *
 }
 
 extern const struct riptide_policy policy_careful;
-
-/* The built-in ones, and NULL. */
-extern const struct riptide_policy *const policies[];
 
 #endif

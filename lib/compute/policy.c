@@ -140,15 +140,10 @@ static const struct riptide_policy policy_bdp = {
     .explain = bdp_explain,
 };
 
-const struct riptide_policy *const policies[] = {
-    &policy_paper,
-    &policy_bdp,
-    &policy_careful,
-    NULL,
-};
-
 RIPTIDE_PUBLIC const struct riptide_policy *riptide_policy_find(const char *name)
 {
+    static const struct riptide_policy *const policies[] = { &policy_paper, &policy_bdp,
+                                                             &policy_careful, NULL };
     const struct riptide_policy *const *policy = policies;
 
     while (*policy && strcmp((*policy)->name, name) != 0)

@@ -57,7 +57,7 @@ static void put_line(FILE *out, const struct riptide_estimator *estimator,
 void state_put(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks)
 {
     fprintf(out, "%s%" PRIu64 "\n", magic, clocks.realtime_ns);
-    FOR_EACH_DESTINATION(estimator, slot)
+    FOR_EACH_SLOT(&estimator->table, slot)
     {
         struct destination *destination = destination_at(estimator, slot);
 
@@ -110,14 +110,6 @@ static const char *next_line(const char *at, const char *end, char line[MOST_LIN
     return newline ? newline + 1 : end;
 }
 
-/* Whether no peer is in it. A wide one that begins with the unspecified address has others. */
-static bool is_local(const struct riptide_prefix *dst)
-{
-    bool is_any = !prefix_is_host(dst) && is_zero(dst->addr, sizeof(dst->addr));
-
-    return !is_any && sample_is_local(dst->family, dst->addr);
-}
-
 /*
  * Loads one destination of a state that was saved so long ago. Outcomes: RIPTIDE_E_DONE, it has
  * expired; others, it is skipped.
@@ -138,10 +130,13 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     };
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
     uint8_t len;
+    bool is_any;
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
-    if (riptide_prefix_parse(&loaded.dst, text) != 0 || is_damaged || loaded.smoothed == 0 ||
-        is_local(&loaded.dst))
+    is_damaged |= riptide_prefix_parse(&loaded.dst, text) != 0 || loaded.smoothed == 0;
+    /* No peer is there; but a wide one that begins with the unspecified address has others. */
+    is_any = !prefix_is_host(&loaded.dst) && is_zero(loaded.dst.addr, sizeof(loaded.dst.addr));
+    if (is_damaged || (!is_any && sample_is_local(loaded.dst.family, loaded.dst.addr)))
         return RIPTIDE_E_INVALID;
     if (age_ns >= config->ttl_ns || age_ns > INT64_MAX)
         return RIPTIDE_E_DONE;

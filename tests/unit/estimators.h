@@ -22,6 +22,8 @@ static inline void estimator_freep(struct riptide_estimator **estimatorp)
 
 #define ESTIMATOR CLEANUP(estimator_freep) struct riptide_estimator
 
+static const char *const policies[] = { "paper", "bdp", "careful" };
+
 static inline struct riptide_estimator_config config_of_policy(const char *policy)
 {
     struct riptide_estimator_config config;

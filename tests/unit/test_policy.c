@@ -64,9 +64,9 @@ TEST(bdp_fades_over_a_minute)
 
 TEST(each_policy_knows_the_smallest_round_trip_time)
 {
-    for (size_t n = 0; policies[n]; n++) {
+    for (size_t n = 0; n < 3; n++) {
         static const uint32_t min_rtts_us[] = { 30000, 20000, 0, 25000 };
-        ESTIMATOR *estimator = estimator_of_policy(policies[n]->name);
+        ESTIMATOR *estimator = estimator_of_policy(policies[n]);
         struct riptide_sample sample = busy(30);
 
         for (size_t i = 0; i < 4; i++) {

@@ -99,9 +99,9 @@ static void pop_known(struct riptide_estimator *estimator, const struct riptide_
     assert_walk(estimator, told);
 }
 
-static struct riptide_estimator_config any_config(const struct riptide_policy *policy)
+static struct riptide_estimator_config any_config(const char *policy)
 {
-    struct riptide_estimator_config config = config_of_policy(policy->name);
+    struct riptide_estimator_config config = config_of_policy(policy);
 
     config.cwnd_min = 1 + below(20);
     config.cwnd_max = config.cwnd_min + below(200);

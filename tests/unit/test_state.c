@@ -192,9 +192,8 @@ TEST(path_is_saved_and_loaded_with_each_policy)
     static const char line[] = "192.0.2.1 cwnd=64 samples=3 age_ns=1 paced=1 cut=1 min_rtt_us=50000\n";
 
     for (size_t i = 0; i < 3; i++) {
-        const struct riptide_policy *policy = policies[i];
-        bool is_careful = strcmp(policy->name, "careful") == 0;
-        ESTIMATOR *estimator = estimator_of_policy(policy->name);
+        bool is_careful = strcmp(policies[i], "careful") == 0;
+        ESTIMATOR *estimator = estimator_of_policy(policies[i]);
         const struct riptide_estimate *estimate;
         char *bytes, expected[ROOM];
 
