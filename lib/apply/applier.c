@@ -43,6 +43,12 @@ static bool has(const struct riptide_applier *applier, enum riptide_backend back
     return applier->backend & backend;
 }
 
+/* The memory that the running program works with; NULL: it does not run. */
+static struct window_common *common_of(const struct riptide_applier *applier)
+{
+    return has(applier, RIPTIDE_PROGRAM) ? applier->program->common : NULL;
+}
+
 static void set_work(struct riptide_applier *applier, bool has_work)
 {
     eventfd_t value = 1;
@@ -93,17 +99,12 @@ static int open_fds(struct riptide_applier *applier)
     return 0;
 }
 
-static void applier_freep(struct riptide_applier **applierp)
-{
-    riptide_applier_free(*applierp);
-}
-
 RIPTIDE_PUBLIC int riptide_applier_new(struct riptide_applier **applierp,
                                        const struct riptide_applier_config *config,
                                        struct riptide_error *error)
 {
     struct riptide_error ignored;
-    CLEANUP(applier_freep) struct riptide_applier *applier = calloc(1, sizeof(*applier));
+    struct riptide_applier *applier = calloc(1, sizeof(*applier));
     int r;
 
     if (!error)
@@ -128,11 +129,11 @@ RIPTIDE_PUBLIC int riptide_applier_new(struct riptide_applier **applierp,
     applier->config.cgroup = NULL; /* the caller's; the program has its own */
     if (r == 0)
         r = open_fds(applier);
-    if (r < 0)
-        return error_fill(error, r);
-    *applierp = applier;
-    applier = NULL;
-    return 0;
+    if (r == 0)
+        *applierp = applier;
+    else
+        riptide_applier_free(applier);
+    return error_fill(error, r);
 }
 
 RIPTIDE_PUBLIC struct riptide_applier *riptide_applier_free(struct riptide_applier *applier)
@@ -248,14 +249,12 @@ RIPTIDE_PUBLIC int riptide_applier_stop(struct riptide_applier *applier)
 
     if (is_forked(applier->pid, NULL))
         return -ECHILD;
+    applier_pause(applier, "stopped");
     applier->phase = PHASE_STOPPED;
     set_work(applier, true);
-    if (applier->program) {
-        program_set_paused(applier->program, "stopped");
+    if (applier->program)
         first = program_stop(applier->program);
-    }
     r = router_stop(applier->router);
-    applier->router->why_paused = "stopped";
     claim_close(&applier->claim);
     return first ? first : r;
 }
@@ -304,7 +303,9 @@ int applier_pause(struct riptide_applier *applier, const char *why)
         return r;
     set_work(applier, true);
     if (has(applier, RIPTIDE_PROGRAM))
-        program_set_paused(applier->program, why);
+        applier->program->why_paused = why;
+    if (common_of(applier))
+        common_of(applier)->is_paused = why != NULL;
     return has(applier, RIPTIDE_ROUTES) ? router_set_paused(applier->router, why) : 0;
 }
 
@@ -412,12 +413,6 @@ bool applier_can_pace(const struct riptide_applier *applier)
 {
     return has(applier, RIPTIDE_PROGRAM) && applier->program->can_pace &&
            !applier->program->is_detached;
-}
-
-/* The memory that the running program works with; NULL: it does not run. */
-static struct window_common *common_of(const struct riptide_applier *applier)
-{
-    return has(applier, RIPTIDE_PROGRAM) ? applier->program->common : NULL;
 }
 
 void applier_set_holdout(struct riptide_applier *applier, uint32_t share, enum holdout_phase phase)

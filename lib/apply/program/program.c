@@ -372,13 +372,6 @@ int program_stop(struct program *program)
     return r;
 }
 
-void program_set_paused(struct program *program, const char *why)
-{
-    program->why_paused = why;
-    if (program->common)
-        program->common->is_paused = why != NULL;
-}
-
 void program_check(struct program *program)
 {
     struct riptide_error *why = &program->whys[program->reason == program->whys[0].text], error;

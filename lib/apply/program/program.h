@@ -36,7 +36,7 @@ struct program {
     struct cgroup cgroup;
     int fds[FDS];                 /* -1: not loaded, not attached */
     struct window_common *common; /* memory of the map; NULL: not loaded */
-    const char *why_paused;       /* NULL: windows are wanted */
+    const char *why_paused;       /* the applier's; NULL: windows are wanted */
     struct riptide_error whys[2]; /* in turn: another reason has another address */
     const char *reason;           /* one of them, why it was not attached; NULL: it was */
     /* In the order of setting; the kernel has the first n_written. */
@@ -61,9 +61,6 @@ int program_start(struct program *program, struct riptide_error *error);
 
 /* Undoes a start, whoever has copies of its fds; another may follow. Errors: those of bpf(2). */
 int program_stop(struct program *program);
-
-/* For the reason `why`, the caller's; NULL: no pause. */
-void program_set_paused(struct program *program, const char *why);
 
 /*
  * Each second or so: attaches the program again after it was detached, or its cgroup was removed

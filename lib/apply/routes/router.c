@@ -198,9 +198,7 @@ int router_stop(struct router *router)
     int r = 0;
 
     if (router->is_claimed) {
-        /* The rules first, then our routes in batches, then what else there is. */
-        plan_remove_rules(router);
-        sync_remove(router);
+        /* Our routes in batches, then what else there is. */
         for (uint32_t i = 0; i < router->targets.n; i++) {
             router->targets.list[i]->wanted.initcwnd = 0;
             targets_push(&router->targets, WORK_SYNC, router->targets.list[i]);

@@ -88,7 +88,7 @@ struct router *router_free(struct router *router);
  */
 int router_start(struct router *router, bool has_rules, struct riptide_error *error);
 
-/* Removes rules and routes, forgets all destinations. */
+/* Of a paused one: removes its routes, and the rules that remain, forgets all destinations. */
 int router_stop(struct router *router);
 
 /* Removes those of any process, whether it was started or not; `error` says which. */
