@@ -36,7 +36,7 @@ struct container {
 enum { INTERVAL_NS = 50 * 1000 * 1000, LINE_BYTES = 64 };
 
 static struct container *containers;
-static int n_containers;
+static int n_containers, n_served;
 
 static void enter(int netns_fd)
 {
@@ -76,6 +76,7 @@ static int start(struct container *container, int home_fd, int epoll_fd, const c
         return r;
     }
     epoll_ctl(epoll_fd, EPOLL_CTL_ADD, riptide_agent_get_fd(container->agent), &event);
+    n_served++;
     return 0;
 }
 
@@ -85,6 +86,7 @@ static void end(struct container *container)
     riptide_agent_stop(container->agent, NULL);
     container->agent = riptide_agent_free(container->agent);
     close(container->netns_fd);
+    n_served--;
 }
 
 static bool is_there(const struct container *container)
@@ -118,15 +120,6 @@ static void serve(struct container *container)
         printf("%s: gone\n", container->path);
         end(container);
     }
-}
-
-static int count_served(void)
-{
-    int n = 0;
-
-    for (int i = 0; i < n_containers; i++)
-        n += containers[i].agent != NULL;
-    return n;
 }
 
 static void end_all(void)
@@ -195,7 +188,7 @@ int main(int argc, char **argv)
             return EXIT_FAILURE;
     }
     puts("ready");
-    while (count_served() > 0) {
+    while (n_served > 0) {
         if (epoll_wait(epoll_fd, &event, 1, -1) < 0)
             continue;
         n_wakeups++;

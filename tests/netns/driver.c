@@ -29,6 +29,7 @@
 #include "verdict/verdict.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/netlink.h>
 #include <poll.h>
 #include <riptide/apply.h>
@@ -76,7 +77,6 @@ static uint32_t read_holdout_percent(void)
 static int die(const char *what, const char *words)
 {
     printf("error %s: %s\n", what, words);
-    fflush(stdout);
     return EXIT_FAILURE;
 }
 
@@ -116,12 +116,6 @@ static int let_a_minute_pass(struct riptide_applier *applier)
     return r < 0 ? r : 0;
 }
 
-static void print_answer(const char *what, int number)
-{
-    printf("%s %d\n", what, number);
-    fflush(stdout);
-}
-
 static int count_dispatches(struct riptide_applier *applier)
 {
     int n = 0;
@@ -156,41 +150,40 @@ static int set(struct riptide_applier *applier, char *words)
     return riptide_applier_set(applier, &wanted);
 }
 
-static void print_arm(const char *cookie)
+static const char *drawn_arm(uint64_t cookie)
 {
-    printf("arm %s\n",
-           riptide_name(RIPTIDE_NAMES_ARM, arm_of(strtoull(cookie, NULL, 10), HOLDOUT_SEED,
-                                                  ARM_SHARE(read_holdout_percent()))));
-    fflush(stdout);
+    return riptide_name(RIPTIDE_NAMES_ARM,
+                        arm_of(cookie, HOLDOUT_SEED, ARM_SHARE(read_holdout_percent())));
 }
 
-static void print_opened(const struct riptide_applier *applier, const char *cookie)
+static const char *noted_arm(const struct riptide_applier *applier, uint64_t cookie)
 {
     struct opened opened;
-    bool is_noted = applier_find_opened(applier, strtoull(cookie, NULL, 10), false, &opened);
+    bool is_noted = applier_find_opened(applier, cookie, false, &opened);
 
-    printf("opened %s\n", is_noted ? riptide_name(RIPTIDE_NAMES_ARM, opened.arm) : "none");
-    fflush(stdout);
+    return is_noted ? riptide_name(RIPTIDE_NAMES_ARM, opened.arm) : "none";
 }
 
 static int follow_line(struct riptide_applier *applier, struct input *input, char *line)
 {
+    unsigned long long cookie;
+
     if (strncmp(line, "set ", 4) == 0)
         return set(applier, line + 4);
     if (strcmp(line, "pause") == 0 || strcmp(line, "resume") == 0)
         return riptide_applier_set_paused(applier, line[0] == 'p');
-    if (strncmp(line, "arm ", 4) == 0)
-        print_arm(line + 4);
-    else if (strncmp(line, "opened ", 7) == 0)
-        print_opened(applier, line + 7);
-    else if (strcmp(line, "start") == 0)
-        print_answer("start", -riptide_applier_start(applier, NULL));
-    else if (strcmp(line, "stop") == 0)
-        print_answer("stop", -riptide_applier_stop(applier));
-    else if (strcmp(line, "dispatch") == 0)
-        print_answer("dispatched", count_dispatches(applier));
-    else if (strcmp(line, "later") == 0)
+    if (strcmp(line, "later") == 0)
         return let_a_minute_pass(applier);
+    if (sscanf(line, "arm %llu", &cookie) == 1)
+        printf("arm %s\n", drawn_arm(cookie));
+    else if (sscanf(line, "opened %llu", &cookie) == 1)
+        printf("opened %s\n", noted_arm(applier, cookie));
+    else if (strcmp(line, "start") == 0)
+        printf("start %d\n", -riptide_applier_start(applier, NULL));
+    else if (strcmp(line, "stop") == 0)
+        printf("stop %d\n", -riptide_applier_stop(applier));
+    else if (strcmp(line, "dispatch") == 0)
+        printf("dispatched %d\n", count_dispatches(applier));
     else if (sscanf(line, "quiet %255s", input->token) != 1)
         return -EINVAL;
     return 0;
@@ -233,31 +226,21 @@ static void print_popped(struct riptide_applier *applier)
     }
 }
 
-static bool is_idle(const struct riptide_applier *applier)
+/* To the line that waits for quiet, where it is. */
+static void answer_if_idle(const struct riptide_applier *applier, struct input *input)
 {
     struct riptide_applier_stats stats;
 
     riptide_applier_get_stats(applier, &stats, sizeof(stats));
-    return stats.is_idle;
-}
-
-static void answer(const struct riptide_applier *applier, struct input *input)
-{
-    struct riptide_applier_stats stats;
-
-    riptide_applier_get_stats(applier, &stats, sizeof(stats));
+    if (!stats.is_idle)
+        return;
     printf("program %s\n", stats.program_reason ? stats.program_reason : "");
-    printf("quiet %s routes %llu left_alone %llu written %llu failed %llu "
-           "overruns %llu malformed %llu rule_removals %llu "
-           "not_taken %llu in_force %llu given %llu paced %llu kept %llu held_out %llu\n",
-           input->token, (unsigned long long)stats.routes, (unsigned long long)stats.left_alone,
-           (unsigned long long)stats.written, (unsigned long long)stats.failed,
-           (unsigned long long)stats.overruns, (unsigned long long)stats.malformed,
-           (unsigned long long)stats.rule_removals, (unsigned long long)stats.routes_not_taken,
-           (unsigned long long)stats.in_force_permille, (unsigned long long)stats.program.given,
-           (unsigned long long)stats.program.paced, (unsigned long long)stats.program.kept,
-           (unsigned long long)stats.program.held_out);
-    fflush(stdout);
+    printf("quiet %s routes %" PRIu64 " left_alone %" PRIu64 " written %" PRIu64 " failed %" PRIu64
+           " overruns %" PRIu64 " rule_removals %" PRIu64 " given %" PRIu64 " paced %" PRIu64
+           " kept %" PRIu64 " held_out %" PRIu64 "\n",
+           input->token, stats.routes, stats.left_alone, stats.written, stats.failed, stats.overruns,
+           stats.rule_removals, stats.program.given, stats.program.paced, stats.program.kept,
+           stats.program.held_out);
     input->token[0] = '\0';
 }
 
@@ -285,14 +268,16 @@ static int serve(struct riptide_applier *applier, struct input *input)
     while (!input->is_ended && r == 0) {
         /* Input waits after a token: later lines are not part of the past events. */
         bool is_waiting = input->token[0];
-        int n = poll(fds, is_waiting ? 1 : 2, is_waiting ? 0 : -1);
+        int n;
 
+        fflush(stdout);
+        n = poll(fds, is_waiting ? 1 : 2, is_waiting ? 0 : -1);
         if (n < 0 && errno != EINTR)
             return -errno;
         if (n > 0 && fds[0].revents)
             r = dispatch_all(applier, fds[0].fd);
-        else if (is_waiting && is_idle(applier))
-            answer(applier, input);
+        else if (is_waiting)
+            answer_if_idle(applier, input);
         if (!is_waiting && n > 0 && fds[1].revents)
             read_input(input);
         if (r >= 0)
@@ -313,7 +298,6 @@ static int run(struct riptide_applier *applier, bool is_started, int queue_bytes
     if (queue_bytes)
         shrink_queues(queue_bytes);
     printf("ready\n");
-    fflush(stdout);
     r = serve(applier, &input);
     if (r != 0)
         return die("serve", r < 0 ? strerror(-r) : "outcome of riptide_applier_set");

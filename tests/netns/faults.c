@@ -34,7 +34,7 @@ enum {
     ROUNDS = 3,
     INTERVAL_NS = 10 * 1000 * 1000,
     MAX_LATE_ROUNDS = 5,
-    DEADLINE_MS = 10000,
+    DEADLINE_MS = 60000,
     WAIT_NS = 100 * 1000 * 1000,
     MAX_POINTS = 5000,
     FIRST_FD = 3,
@@ -419,7 +419,7 @@ static enum ending run_apart(const struct shim_plan *plan)
     fflush(stdout);
     child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(120);
         ending = run_plan(plan);
         fflush(stdout);
         _exit((int)ending);

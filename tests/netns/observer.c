@@ -91,18 +91,11 @@ static void dump(struct riptide_observer *observer)
         printf("failed %s\n", strerror(-r));
 }
 
-static void print_stats(const struct riptide_observer *observer)
-{
-    struct riptide_observer_stats stats;
-
-    riptide_observer_get_stats(observer, &stats, sizeof(stats));
-    printf("stats left_out=%" PRIu64 " closed=%" PRIu64 " closed_lost=%" PRIu64 " error=%" PRId64 "\n",
-           stats.left_out, stats.closed, stats.closed_lost, -stats.events_error);
-}
-
-static void read_what_is_left(struct riptide_observer *observer)
+/* Behind all that is left to read. */
+static void print_stats(struct riptide_observer *observer)
 {
     struct pollfd fd = { .fd = riptide_observer_get_fd(observer), .events = POLLIN };
+    struct riptide_observer_stats stats;
     struct epoll_event event;
 
     while (poll(&fd, 1, 0) == 1) {
@@ -110,16 +103,9 @@ static void read_what_is_left(struct riptide_observer *observer)
             puts("stalled");
         read_all(observer);
     }
-}
-
-static void follow(struct riptide_observer *observer, const char *line)
-{
-    if (!strcmp(line, "dump\n")) {
-        dump(observer);
-        return;
-    }
-    read_what_is_left(observer);
-    print_stats(observer);
+    riptide_observer_get_stats(observer, &stats, sizeof(stats));
+    printf("stats left_out=%" PRIu64 " closed=%" PRIu64 " closed_lost=%" PRIu64 " error=%" PRId64 "\n",
+           stats.left_out, stats.closed, stats.closed_lost, -stats.events_error);
 }
 
 static void read_scope(struct riptide_scope *scope, char **words)
@@ -132,21 +118,19 @@ static void read_scope(struct riptide_scope *scope, char **words)
     scope->local_ports = local;
     scope->remote_ports = remote;
     for (; *words; words++) {
-        struct riptide_port_range range = { 0 };
-        struct riptide_prefix prefix;
-        const char *value = strchr(*words, '=') + 1;
-        bool is_prefix = riptide_prefix_parse(&prefix, value) == 0;
+        char prefix[RIPTIDE_PREFIX_TEXT_BYTES];
+        struct riptide_port_range range;
+        int r = 0;
 
-        sscanf(value, "%hu-%hu", &range.first, &range.last);
-        if (!strncmp(*words, "learn", 5) && is_prefix)
-            learn[scope->n_learn++] = prefix;
-        else if (!strncmp(*words, "exclude", 7) && is_prefix)
-            exclude[scope->n_exclude++] = prefix;
-        else if (!strncmp(*words, "local", 5))
+        if (sscanf(*words, "learn=%s", prefix) == 1)
+            r = riptide_prefix_parse(&learn[scope->n_learn++], prefix);
+        else if (sscanf(*words, "exclude=%s", prefix) == 1)
+            r = riptide_prefix_parse(&exclude[scope->n_exclude++], prefix);
+        else if (sscanf(*words, "local=%hu-%hu", &range.first, &range.last) == 2)
             local[scope->n_local_ports++] = range;
-        else if (!strncmp(*words, "remote", 6))
+        else if (sscanf(*words, "remote=%hu-%hu", &range.first, &range.last) == 2)
             remote[scope->n_remote_ports++] = range;
-        else
+        if (r != 0)
             abort();
     }
 }
@@ -194,7 +178,10 @@ int main(int argc, char **argv)
         if (fds[0].revents) {
             if (!fgets(line, sizeof(line), stdin))
                 break;
-            follow(observer, line);
+            if (strcmp(line, "dump\n") == 0)
+                dump(observer);
+            else
+                print_stats(observer);
         } else {
             wait_and_read(observer);
         }

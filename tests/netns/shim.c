@@ -269,13 +269,12 @@ static void answer_refused(void *bytes, ssize_t n)
     }
 }
 
-#define SENDING   CAN_GIVE(EINTR, EAGAIN, ENOBUFS, ENOMEM, EBUSY, ENODEV)
-#define RECEIVING CAN_GIVE(EINTR, EAGAIN, ENOBUFS, ENOMEM, EBUSY, ENODEV)
+#define TALKING CAN_GIVE(EINTR, EAGAIN, ENOBUFS, ENOMEM, EBUSY, ENODEV)
 
 ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sockaddr *address,
                socklen_t n_address)
 {
-    if (fails(SENDING))
+    if (fails(TALKING))
         return -1;
     return REAL(sendto)(fd, with_refusals(bytes, n), n, flags, address, n_address);
 }
@@ -286,7 +285,7 @@ ssize_t sendmsg(int fd, const struct msghdr *header, int flags)
     struct iovec parts[MAX_PARTS];
     struct msghdr copy = *header;
 
-    if (fails(SENDING))
+    if (fails(TALKING))
         return -1;
     if (header->msg_iovlen == 0 || header->msg_iovlen > MAX_PARTS)
         abort();
@@ -300,7 +299,7 @@ ssize_t recvmsg(int fd, struct msghdr *header, int flags)
 {
     ssize_t n;
 
-    if (fails(RECEIVING))
+    if (fails(TALKING))
         return -1;
     n = REAL(recvmsg)(fd, header, flags);
     answer_refused(header->msg_iov[0].iov_base, n);
