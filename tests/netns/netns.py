@@ -39,7 +39,10 @@ _names = itertools.count(1)
 
 
 def mount_build():
-    """Mounts the build where all users can read it."""
+    """Mounts the build where all users can read it: in a sandbox alone, whose network has no routes
+    of the machine, whatever the environment says."""
+    if os.environ.get("RIPTIDE_SANDBOX") != "1" or len(Path("/proc/net/route").read_text().splitlines()) > 1:
+        raise PermissionError("these tests make namespaces and routes: run them with ./dev test")
     MOUNTED.mkdir(exist_ok=True)
     if not os.path.ismount(MOUNTED):
         subprocess.run(["mount", "--bind", BUILD, MOUNTED], check=True)
