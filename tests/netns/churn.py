@@ -26,7 +26,7 @@ from control import connect, count_fds, is_served, resident_kb, status  # noqa: 
 from netns import BUILD, RIPTIDE, RIPTIDED, TABLE, Daemon, Network, mount_build, routes, rules, wait_until  # noqa: E402
 from programs import Violation  # noqa: E402
 from rtnetlink import Ways, is_alike, link_mtus  # noqa: E402
-from waiting import percentile  # noqa: E402
+from waiting import Closing, percentile  # noqa: E402
 
 CHURN = BUILD / "lab" / "bench" / "connections"
 PREFIXES = "203.0.113.", "198.51.100.", "2001:db8::", "2001:db8:1::"
@@ -123,10 +123,10 @@ class Watch(Ways):
                 raise Violation("\n".join([f"{len(found)} ways differ, among them:", *ways]))
 
 
-class Soak:
+class Soak(Closing):
     """The hosts, the daemon, and the events."""
 
-    def __init__(self, seed, figures, apply="routes", cgroup=None):
+    def __init__(self, seed, figures, apply, cgroup):
         self.rng = random.Random(seed)
         self.figures = figures
         self.apply, self.cgroup = apply, cgroup
@@ -157,7 +157,7 @@ class Soak:
         self.net.close()
 
     def start(self):
-        cgroup = ("--cgroup", self.cgroup) if self.cgroup else ()
+        cgroup = ("--cgroup", self.cgroup) if self.apply != "routes" else ()
         self.daemon = Daemon(self.host, "--policy", "careful", "--holdout-percent", "0", "--apply", self.apply, *cgroup,
                              "--state", "/run/churn.state", "--metrics", "/run/churn.prom", "--log-level", "warning",
                              interval="200ms", config=self.rng.choice(CONFIGS))
@@ -311,12 +311,10 @@ def main():
     mount_build()
     figures, violation = Figures(), None
     with contextlib.ExitStack() as stack:
-        cgroup = None
-        if options.apply != "routes":
-            directory = Path("/run/churn.cgroups")
-            directory.mkdir()
-            cgroup = stack.enter_context(cgroups.made(stack.enter_context(cgroups.mounted(directory))))
-        soak = stack.enter_context(contextlib.closing(Soak(options.seed, figures, options.apply, cgroup)))
+        directory = Path("/run/churn.cgroups")
+        directory.mkdir()
+        cgroup = stack.enter_context(cgroups.made(stack.enter_context(cgroups.mounted(directory))))
+        soak = stack.enter_context(Soak(options.seed, figures, options.apply, cgroup))
         try:
             run(soak, options.minutes * 60, figures)
         except (Violation, AssertionError, TimeoutError) as found:

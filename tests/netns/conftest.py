@@ -4,7 +4,6 @@
 import contextlib
 import os
 import socket
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -12,34 +11,19 @@ from pathlib import Path
 import cgroups
 import pytest
 from connection import Connection, tcp_info
-from netns import REPOSITORY, Daemon, Host, Network, mount_build
+from netns import REPOSITORY, Daemon, Host, Network, mount_build, run
 from programs import Driver
-from xdist.scheduler import LoadScopeScheduling
 
 sys.path[:0] = [str(REPOSITORY / "lab" / name) for name in ("wan", "traffic")]
 import wanbox  # noqa: E402
 
-# Files with long, independent tests: these are distributed one by one, and first.
+# Files with long tests, which begin first.
 LONG = ("test_lab.py", "test_invariant.py", "test_faults.py", "test_death.py", "test_control_hostile.py", "test_apply.py",
         "test_suspension.py", "test_verdict.py", "test_program.py", "test_wan.py")
 
 
-def pytest_sessionstart(session):
-    if os.environ.get("RIPTIDE_SANDBOX") != "1":
-        raise pytest.UsageError("these tests make namespaces and routes: run them with ./dev test")
+def pytest_sessionstart():
     mount_build()
-
-
-class FilesAndLongTests(LoadScopeScheduling):
-    """Gives a whole file to one worker, for its module's fixtures, except for those of LONG."""
-
-    def _split_scope(self, nodeid):
-        file = nodeid.partition("::")[0]
-        return nodeid if file.endswith(LONG) else file
-
-
-def pytest_xdist_make_scheduler(config, log):
-    return FilesAndLongTests(config, log)
 
 
 def pytest_collection_modifyitems(items):
@@ -48,20 +32,18 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def net():
-    network = Network()
-    yield network
-    network.close()
+    with Network() as network:
+        yield network
 
 
 @pytest.fixture
 def host():
     """A host without links."""
-    alone = Host()
-    yield alone
-    alone.close()
+    with Host() as alone:
+        yield alone
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cgroup_root(tmp_path_factory):
     with cgroups.mounted(tmp_path_factory.mktemp("cgroup2")) as root:
         yield root
@@ -103,14 +85,12 @@ def open_cgroup(cgroup_root, cgroup):
 @pytest.fixture
 def path():
     """Connections between two hosts that are 100 ms and 20 Mbit/s apart; the buffer at the bottleneck holds a quarter of that."""
-    near, far = Host("near"), Host("far")
-    addresses = {near.name: ["10.9.1.1", "fd09:1::1"], far.name: ["10.9.2.1", "fd09:2::1"]}
-    far.sysctl("ipv4/tcp_rmem", "4096 1000000 6291456")
-    with wanbox.Wan(addresses, ["delay=50ms,rate=20mbit,buffer=62500b"]):
-        yield lambda address="10.9.2.1", **options: Connection(
-            near, far, address, source=address.replace("9.2", "9.1").replace("9:2", "9:1"), **options), near, far
-    near.close()
-    far.close()
+    with Host("near") as near, Host("far") as far:
+        addresses = {near.name: ["10.9.1.1", "fd09:1::1"], far.name: ["10.9.2.1", "fd09:2::1"]}
+        far.sysctl("ipv4/tcp_rmem", "4096 1000000 6291456")
+        with wanbox.Wan(addresses, ["delay=50ms,rate=20mbit,buffer=62500b"]):
+            yield lambda address="10.9.2.1", **options: Connection(
+                near, far, address, source=address.replace("9.2", "9.1").replace("9:2", "9:1"), **options), near, far
 
 
 @pytest.fixture
@@ -126,6 +106,15 @@ def large_first_windows(host):
 
 
 @pytest.fixture
+def say(capsys):
+    """A function that prints a line at once, whatever becomes of the test."""
+    def say(text):
+        with capsys.disabled():
+            print(f"\n{text}", file=sys.stderr, flush=True)
+    return say
+
+
+@pytest.fixture
 def driver(net):
     """The host of libriptide under test, on net.host."""
     with Driver(net.host) as started:
@@ -138,7 +127,7 @@ def preload(tmp_path):
     def build(text):
         source, library = tmp_path / "preload.c", tmp_path / "preload.so"
         source.write_text(text)
-        subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, source], check=True)
+        run("cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, source)
         return f"LD_PRELOAD={library}"
     return build
 

@@ -7,7 +7,7 @@ import struct
 import threading
 import time
 
-from waiting import DEADLINE_S, wait_until
+from waiting import DEADLINE_S, Closing, wait_until
 
 SO_COOKIE = 57
 SO_MAX_PACING_RATE = 47
@@ -16,7 +16,7 @@ TCP_CONGESTION = 13  # Python 3.9 to 3.11 name it on some builds only
 TCP_SAVE_SYN = 27
 
 
-class Connection:
+class Connection(Closing):
     """A TCP connection with both ends in this process: `near` is the host's, `far` the peer's.
 
     The host opens it, or, if `passive`, the peer. `mapped`: the host's socket is an IPv6 socket
@@ -89,7 +89,6 @@ class Connection:
         wait_until(lambda: self.send(self.cwnd() * 1448) or self.cwnd() >= cwnd,
                    f"a window of {cwnd}")
 
-
     @contextlib.contextmanager
     def busy(self):
         """Sends a little again and again, as policies ignore connections that are idle since their
@@ -138,6 +137,13 @@ def first_pace(connection, n_bytes=100_000):
     before = tcp_info(connection.near)
     connection.near.send(bytes(n_bytes))
     return tcp_info(connection.near).pacing_rate * before.rtt_us / 1e6 / (before.cwnd * before.mss_bytes)
+
+
+def transfer(connect, n_bytes, **options):
+    """Opens a connection by cubic with that function, sends and closes."""
+    connection = connect(congestion="cubic", **options)
+    connection.send(n_bytes)
+    connection.finish()
 
 
 def cookie_of(end):

@@ -102,6 +102,12 @@ def resident_kb(pid):
     raise AssertionError(f"no VmRSS of process {pid}")
 
 
+def processor_s(pid):
+    """The processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def count_fds(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 

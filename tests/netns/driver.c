@@ -235,12 +235,12 @@ static void answer_if_idle(const struct riptide_applier *applier, struct input *
     if (!stats.is_idle)
         return;
     printf("program %s\n", stats.program_reason ? stats.program_reason : "");
-    printf("quiet %s routes %" PRIu64 " left_alone %" PRIu64 " written %" PRIu64 " failed %" PRIu64
-           " overruns %" PRIu64 " rule_removals %" PRIu64 " given %" PRIu64 " paced %" PRIu64
-           " kept %" PRIu64 " held_out %" PRIu64 "\n",
-           input->token, stats.routes, stats.left_alone, stats.written, stats.failed, stats.overruns,
-           stats.rule_removals, stats.program.given, stats.program.paced, stats.program.kept,
-           stats.program.held_out);
+    printf("quiet %s routes %" PRIu64 " left_alone %" PRIu64 " not_taken %" PRIu64 " written %" PRIu64
+           " failed %" PRIu64 " overruns %" PRIu64 " rule_removals %" PRIu64 " given %" PRIu64
+           " paced %" PRIu64 " kept %" PRIu64 " held_out %" PRIu64 "\n",
+           input->token, stats.routes, stats.left_alone, stats.routes_not_taken, stats.written,
+           stats.failed, stats.overruns, stats.rule_removals, stats.program.given,
+           stats.program.paced, stats.program.kept, stats.program.held_out);
     input->token[0] = '\0';
 }
 

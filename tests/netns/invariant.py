@@ -14,7 +14,7 @@ from routing_events import Routing
 from rtnetlink import Batch
 from programs import Violation
 from twins import Parted, Twins
-from waiting import percentile
+from waiting import Closing, percentile
 
 N_HOSTS = int(os.environ.get("RIPTIDE_HOSTS", 45))  # of each family, besides some prefixes
 N_SAMPLE = 12  # questions that are repeated, to find when a difference ends
@@ -38,7 +38,7 @@ class Figures:
                 f"{n['silent']}, took turns {n['undecided']}, twins parted {n['parted']}")
 
 
-class Run:
+class Run(Closing):
     """The namespaces of a seed, and the lines executed in them."""
 
     def __init__(self, seed, n_hosts=N_HOSTS):

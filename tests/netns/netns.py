@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from connection import Connection, checksum, cookie_of, host_address, tcp_info  # noqa: F401
-from waiting import DEADLINE_S, IS_SANITIZED, PATIENCE, WRAPPER, stopped, wait_until  # noqa: F401
+from waiting import DEADLINE_S, IS_SANITIZED, WRAPPER, Closing, stopped, wait_until  # noqa: F401
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("RIPTIDE_BUILD", REPOSITORY / "build"))
@@ -51,7 +51,17 @@ def mount_build():
             raise FileNotFoundError(f"{BUILD}/cli/{program.name} is missing: ./dev build makes it")
 
 
-class Host:
+def run(*command, check=True, **options):
+    """Runs a program to its end; its output is text."""
+    stdin = {} if "input" in options else {"stdin": subprocess.DEVNULL}
+    done = subprocess.run(list(_words(command)), **{**stdin, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+                                                    "universal_newlines": True, "timeout": 5 * DEADLINE_S, **options})
+    if check and done.returncode:
+        raise AssertionError(f"{' '.join(done.args)}: exit {done.returncode}: {done.stdout}{done.stderr or ''}")
+    return done
+
+
+class Host(Closing):
     """A host: a network namespace under /run/netns."""
 
     def __init__(self, name="host"):
@@ -87,15 +97,9 @@ class Host:
         finally:
             os.close(home)
 
-    def run(self, *command, check=True, **options):
-        """Runs a program to its end; its output is text."""
+    def run(self, *command, **options):
         with self.entered():
-            done = subprocess.run(list(_words(command)), stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  universal_newlines=True, **{"timeout": 60 * PATIENCE, **options})
-        if check and done.returncode:
-            raise AssertionError(f"{' '.join(done.args)}: exit {done.returncode}: {done.stderr}")
-        return done
+            return run(*command, **options)
 
     def start(self, *command, **options):
         """Starts a program, which ends at the latest with the host."""
@@ -103,6 +107,16 @@ class Host:
             process = subprocess.Popen(list(_words(command)), **{"stdin": subprocess.DEVNULL, **options})
         self.processes.append(process)
         return process
+
+    @contextlib.contextmanager
+    def running(self, *command, **options):
+        """A program that is killed at the end of the `with`."""
+        process = self.start(*command, **options)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
 
     def ip(self, *arguments):
         return self.run("ip", *arguments).stdout
@@ -113,8 +127,7 @@ class Host:
 
     def batch(self, lines):
         """Many ip commands, one process."""
-        with self.entered():
-            subprocess.run(["ip", "-batch", "-"], input=lines, universal_newlines=True, check=True)
+        self.run("ip", "-batch", "-", input=lines)
 
     def sysctl(self, name, value):
         with self.entered(), open(f"/proc/sys/net/{name}", "w") as file:
@@ -137,6 +150,10 @@ class Host:
                    for address in link["addr_info"]):
                 return False
         return True
+
+    def link_local(self):
+        """The link-local address of eth0."""
+        return self.ip("-6", "-o", "addr", "show", "dev", "eth0", "scope", "link").split()[3].partition("/")[0]
 
     def socket(self, family):
         with self.entered():
@@ -168,7 +185,7 @@ def join(near, near_link, far, far_link):
     near.ip("link", "add", near_link, "type", "veth", "peer", "name", far_link, "netns", far.name)
 
 
-class Network:
+class Network(Closing):
     """A host under test and the world behind two links with gateways:
 
         host eth0 10.0.0.10, fd00::10        -- world eth0 10.0.0.1 and .2, fd00::1 and ::2
@@ -181,25 +198,17 @@ class Network:
     def __init__(self):
         self.host = Host("host")
         self.world = Host("world")
-        join(self.host, "eth0", self.world, "eth0")
-        join(self.host, "eth1", self.world, "eth1")
-        self.host.batch("""
-            addr add 10.0.0.10/24 dev eth0
-            addr add fd00::10/64 dev eth0 nodad
-            addr add 10.0.1.10/24 dev eth1
-            addr add fd00:0:0:1::10/64 dev eth1 nodad
-            link set eth0 up
-            link set eth1 up
-        """)
+        for n in (0, 1):
+            join(self.host, f"eth{n}", self.world, f"eth{n}")
+            for host, last in ((self.host, 10), (self.world, 1)):
+                host.batch(f"""
+                    addr add 10.0.{n}.{last}/24 dev eth{n}
+                    addr add fd00:0:0:{n}::{last}/64 dev eth{n} nodad
+                    link set eth{n} up
+                """)
         self.world.batch("""
-            addr add 10.0.0.1/24 dev eth0
             addr add 10.0.0.2/24 dev eth0
-            addr add fd00::1/64 dev eth0 nodad
             addr add fd00::2/64 dev eth0 nodad
-            addr add 10.0.1.1/24 dev eth1
-            addr add fd00:0:0:1::1/64 dev eth1 nodad
-            link set eth0 up
-            link set eth1 up
             route add local 198.51.100.0/24 dev lo
             route add local 203.0.113.0/24 dev lo
             route add local 2001:db8::/32 dev lo
@@ -315,7 +324,7 @@ class Daemon:
 
     def signal(self, number):
         self.process.send_signal(number)
-        return self.process.wait(DEADLINE_S * PATIENCE)
+        return self.process.wait(DEADLINE_S)
 
     def stopped(self):
         return stopped(self.pid)

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The programs of tests/netns, which read and print lines, on a host."""
 
-import collections
-import os
-import select
+import contextlib
+import queue
 import subprocess
+import threading
 
-from netns import MOUNTED, rules, wait_until
-from waiting import PATIENCE
-
-LINE_S = 60
+from netns import DEADLINE_S, MOUNTED, rules, wait_until
 
 
 class Violation(Exception):
@@ -21,40 +18,36 @@ class Program:
 
     def __init__(self, host, name, *arguments, prefix=()):
         self.name = name
-        with host.entered():
-            self.process = subprocess.Popen(
-                [str(word) for word in (*prefix, MOUNTED / "tests/netns" / name, *arguments)],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        host.processes.append(self.process)
+        self.process = host.start(*prefix, MOUNTED / "tests/netns" / name, *arguments, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, universal_newlines=True)
         self.pid = self.process.pid
-        self.readable, self.usable = select.poll(), select.poll()
-        self.readable.register(self.process.stdout, select.POLLIN)
-        for pipe, event in ((self.process.stdin, select.POLLOUT), (self.process.stdout, select.POLLIN)):
-            os.set_blocking(pipe.fileno(), False)
-            self.usable.register(pipe, event)
-        self.lines, self.unread = collections.deque(), b""
+        self.lines = queue.SimpleQueue()
+        # All the time, as a program that waits for room for its output reads nothing.
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        with self.process.stdout as lines:
+            for line in lines:
+                self.lines.put(line.rstrip("\n"))
+        self.lines.put(None)
 
     def send(self, lines):
-        """Sends lines, and reads meanwhile, as the program may wait for room for its output."""
-        data = "".join(line + "\n" for line in lines).encode()
         try:
-            while data:
-                ready = [fd for fd, _ in self.usable.poll()]
-                if self.process.stdout.fileno() in ready:
-                    self._read()
-                if self.process.stdin.fileno() in ready:
-                    data = data[os.write(self.process.stdin.fileno(), data):]
+            self.process.stdin.write("".join(line + "\n" for line in lines))
+            self.process.stdin.flush()
         except BrokenPipeError:
             while True:
                 self.line()  # its last output, and its exit status
 
     def line(self):
         """Its next line."""
-        while not self.lines:
-            if not self.readable.poll(LINE_S * PATIENCE * 1000):
-                raise Violation(f"{self.name} says nothing for {LINE_S} s")
-            self._read()
-        return self.lines.popleft()
+        try:
+            line = self.lines.get(timeout=DEADLINE_S)
+        except queue.Empty:
+            raise Violation(f"{self.name} says nothing for {DEADLINE_S} s") from None
+        if line is None:
+            raise Violation(f"{self.name} ended with {self.process.wait()}")
+        return line
 
     def answer(self, start):
         """Its next line with this beginning, or one of these."""
@@ -70,23 +63,15 @@ class Program:
         self.send([line])
         return self.answer(start).split()[1]
 
-    def _read(self):
-        data = os.read(self.process.stdout.fileno(), 1 << 16)
-        if not data:
-            raise Violation(f"{self.name} ended with {self.process.wait()}")
-        *lines, self.unread = (self.unread + data).split(b"\n")
-        self.lines.extend(line.decode() for line in lines)
-
     def kill(self):
         self.process.kill()
         self.end()
 
     def end(self):
         """Closes its input, so that it ends; returns its exit status."""
-        self.process.stdin.close()
-        status = self.process.wait(LINE_S)
-        self.process.stdout.close()
-        return status
+        with contextlib.suppress(BrokenPipeError):  # what was not sent
+            self.process.stdin.close()
+        return self.process.wait(DEADLINE_S)
 
 
 class Driver(Program):

@@ -10,6 +10,11 @@ from routing_base import (BITS, ENCAPS, GROUPS, MAIN, MARKS, N_LINKS, OBJECTS, O
                           TABLES, UID, VRF, VRF_INDEX, default_line, link_lines, mac, tunnel)
 
 
+def defaults(n):
+    """Lines that bring back what goes with the n-th link: the default routes with the first."""
+    return [default_line(4), default_line(6)] if n == 0 else []
+
+
 class Routing:
     """Draws events. Remembers the added objects, even if the kernel refused them."""
 
@@ -326,19 +331,15 @@ class Routing:
     def link_state(self):
         n = self.rng.randrange(N_LINKS)
         name = self.rng.choice((f"eth{n}", f"eth{n}", f"far{n}"))
-        back = [f"ip link set {name} up",
-                f"ip -6 addr add fd00:0:0:{n}::10/64 dev eth{n} nodad"]
+        back = [f"ip link set {name} up", link_lines(n)[-1]]
         if n == 0 and self.chance(0.7):
-            back += [default_line(4), default_line(6)]
+            back += defaults(n)
         self.missing.append(back)
         return [f"ip link set {name} down"]
 
     def link_gone(self):
         n = self.rng.randrange(N_LINKS)
-        back = link_lines(n)
-        if n == 0:
-            back += [default_line(4), default_line(6)]
-        self.missing.append(back)
+        self.missing.append(link_lines(n) + defaults(n))
         return [f"ip link del eth{n}"]
 
     def vrf(self):
@@ -346,10 +347,7 @@ class Routing:
         if self.chance(0.2):
             return [f"ip link del {VRF}"]
         n = self.rng.randrange(N_LINKS)
-        back = [f"ip link set eth{n} nomaster", *link_lines(n)[-2:]]
-        if n == 0:
-            back += [default_line(4), default_line(6)]
-        self.missing.append(back)
+        self.missing.append([f"ip link set eth{n} nomaster", *link_lines(n)[-2:], *defaults(n)])
         return [f"ip link add {VRF} index {VRF_INDEX} type vrf table {TABLES[0]}",
                 f"ip link set {VRF} up", f"ip link set eth{n} master {VRF}"]
 
@@ -415,8 +413,7 @@ class Routing:
         self.missing.append([default_line(family)])
         if self.chance(0.25):
             self.missing.append([line for n in range(N_LINKS)
-                                 for line in (f"ip link set eth{n} down", *link_lines(n)[2:])]
-                                + [default_line(4), default_line(6)])
+                                 for line in (f"ip link set eth{n} down", *link_lines(n)[2:])] + defaults(0))
             # Not `table all`: ip stops at routes with next-hop objects, whosever they are.
             return [f"ip -{family} route flush table {table}"
                     for table in (*TABLES, MAIN, "local")] + [f"ours: ip -{family} route flush "

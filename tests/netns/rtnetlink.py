@@ -8,7 +8,7 @@ bytes, including unknown ones. Standard library only.
 import socket
 import struct
 
-from netns import TABLE
+from netns import TABLE, Closing
 
 NLMSG_ERROR, NLMSG_DONE = 2, 3
 NLM_F_REQUEST, NLM_F_DUMP = 1, 0x300
@@ -94,7 +94,7 @@ class Batch:
                        for at in range(0, len(messages), QUERIES_AT_ONCE)]
 
 
-class Rtnetlink:
+class Rtnetlink(Closing):
     """A netlink socket in a host's namespace."""
 
     def __init__(self, host, groups=0):
@@ -311,7 +311,7 @@ def is_alike(with_us, without_us, mtus):
     return a == b or (a > 0 and (b == 0 or a <= b + EXPIRES_SLACK))
 
 
-class Ways:
+class Ways(Closing):
     """The ways of TCP and of UDP from a host to addresses. Our rules select TCP alone, so without other rules by protocol each difference
     is Riptide's."""
 
@@ -322,10 +322,7 @@ class Ways:
         self.batches = [Batch([query(*asked, protocol=protocol) for asked in self.asked])
                         for protocol in (socket.IPPROTO_TCP, socket.IPPROTO_UDP)]
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
+    def close(self):
         self.link.close()
 
     def read(self):

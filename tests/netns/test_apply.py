@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: MIT
 """riptided --apply: by routes, by the program, by both, or automatic; with which windows connections start."""
 
-import os
 import time
 
 import cgroups
 import pytest
-from connection import first_pace, tcp_info
-from control import add_experiment, derived, riptide_json, status, wait_rounds, whole, write_state
+from connection import first_pace, tcp_info, transfer
+from control import add_experiment, derived, processor_s, riptide_json, status, wait_rounds, whole, write_state
 from netns import BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, routes, rules, snapshot, wait_until, wait_window, windows
 from routing_ask import FIRST, PEER, families
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
-@pytest.mark.parametrize("apply, by, n_rules", [("program", "program", 0), ("both", "both", 2),
-                                                ("auto", "both", 2), ("routes", "routes", 2)])
+@pytest.mark.parametrize("apply, by, n_rules", [("program", "program", 0), ("both", "both", 2), ("auto", "both", 2)])
 def test_a_daemon_gives_what_it_has_learned(net, daemon, apply, by, n_rules, passive):
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     before = snapshot(net.host)
@@ -46,14 +44,10 @@ def test_a_change_of_routes_keeps_no_processor_busy(net, daemon, apply):
         net.host.ip("rule", "add", "pref", 32000, "iif", "lo", "lookup", "main")
         net.host.ip("rule", "del", "pref", 32766)
     with daemon(apply, has_rules=False, interval="250ms") as riptided:  # a round itself takes 20 ms in user mode
-        def processor_s():
-            times = open(f"/proc/{riptided.process.pid}/stat").read().rpartition(")")[2].split()
-            return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
-
         net.host.ip("route", "add", "192.0.2.0/24", "dev", "lo")
-        began_s, used_s = time.monotonic(), processor_s()
+        began_s, used_s = time.monotonic(), processor_s(riptided.pid)
         wait_rounds(4)
-        assert processor_s() - used_s < (time.monotonic() - began_s) / 4
+        assert processor_s(riptided.pid) - used_s < (time.monotonic() - began_s) / 4
 
 
 @pytest.mark.parametrize("is_replaced", [False, True])
@@ -169,9 +163,7 @@ def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
     connect, near, _ = path
     with Daemon(near, "--apply", apply, "--cgroup", cgroup, "--policy", "careful") as riptided:
         def program(name):
-            connection = connect(congestion="cubic")
-            connection.send(150_000)
-            connection.finish()
+            transfer(connect, 150_000)
             window = riptide_json(near, "show", "10.9.2.1")["program"]
             return window and window[name]
 
@@ -197,9 +189,7 @@ def test_careful_cuts_what_has_lost_where_the_kernel_paces_nothing(path, cgroup,
         seen = [0]
 
         def is_cut():
-            connection = connect(congestion="cubic")
-            connection.send(150_000)
-            connection.finish()
+            transfer(connect, 150_000)
             program = riptide_json(near, "show", "10.9.2.1")["program"]
             assert not program or program["pacing_percent"] == 0
             seen.append(program["initcwnd"] if program else 0)
@@ -253,9 +243,7 @@ def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, ba
         add_experiment(state, suspended=1, until_ns=time.time_ns() + 3600 * 10**9, wait_ns=3600 * 10**9, shown_ns=5)
 
     def window_behind_a_transfer():
-        connection = connect(congestion="cubic")
-        connection.send(60_000)
-        connection.finish()
+        transfer(connect, 60_000)
         wait_rounds(2)
         # Seen before it had sent, it is known without a window.
         return wait_until(lambda: (riptide_json(near, "show", "10.9.2.1")["window"] or {}).get("cwnd"), "a window")
@@ -369,10 +357,6 @@ def tune(net, family, cwnd, dst="default"):
                 *(("initcwnd", cwnd) if cwnd else ()))
 
 
-def wait_left_alone(n=1):
-    wait_until(lambda: status()["left_alone"] == n, f"{n} destinations left alone")
-
-
 @families
 def test_host_tuned_by_its_owner_is_not_slowed_down(net, family):
     """Otherwise its first window would be 24."""
@@ -380,7 +364,7 @@ def test_host_tuned_by_its_owner_is_not_slowed_down(net, family):
     connection = net.learned(PEER[family], 30)
     connection.send(3_000_000)  # too much to be evidence about a first flight
     with connection.busy(), Daemon(net.host, *BY_ROUTES, "--policy", "careful") as daemon:
-        wait_left_alone()
+        wait_until(lambda: status()["left_alone"] == 1, "a destination left alone")
         assert windows(net.host) == {}
         assert net.connect(PEER[family]).cwnd() == 32
         reason = "left alone: the initcwnd of its base route is no smaller"

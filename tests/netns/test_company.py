@@ -31,25 +31,19 @@ def test_table_in_use_is_refused_by_name(net, family, address, theirs, words):
     assert snapshot(net.host) == before
 
 
-FOREIGN = {
-    "before": {4: f"route prepend {PEER[4]}", 6: f"route add {PEER[6]} metric 1"},
-    "instead": {4: f"route replace {PEER[4]}", 6: f"route replace {PEER[6]}"},
-}
-
-
 def in_table(host, family):
     """Routes of another protocol in our table."""
     lines = host.ip(f"-{family}", "-N", "route", "show", "table", TABLE).splitlines()
     return [line for line in lines if f"proto {PROTOCOL} " not in line]
 
 
-@families
-@pytest.mark.parametrize("kind", FOREIGN)
-def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, family, kind):
+@pytest.mark.parametrize("family, theirs", [
+    (4, f"prepend {PEER[4]}"), (6, f"add {PEER[6]} metric 1"), (4, f"replace {PEER[4]}"), (6, f"replace {PEER[6]}"),
+], ids=["IPv4-before", "IPv6-before", "IPv4-instead", "IPv6-instead"])
+def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, family, theirs):
     other = 10 - family
     with Daemon.learned(net, dict.fromkeys(PEER.values(), 30), *BY_ROUTES) as daemon:
-        net.host.ip(f"-{family}", *FOREIGN[kind][family].split(), "via", SECOND[family], "table",
-                    TABLE)
+        net.host.ip(f"-{family}", "route", *theirs.split(), "via", SECOND[family], "table", TABLE)
         foreign = in_table(net.host, family)
         assert len(foreign) == 1
         wait_until(lambda: f"IPv{family}: windows disabled" in daemon.said(), "the line that says so")

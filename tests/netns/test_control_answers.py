@@ -7,7 +7,7 @@ import signal
 
 import pytest
 from control import ask, riptide_json, status, wait_rounds
-from netns import BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, wait_until
+from netns import BY_ROUTES, RIPTIDE, Daemon, add_wg_quick_rules, wait_until
 from programs import start_agent
 
 
@@ -181,18 +181,6 @@ def test_a_peer_whose_24_has_its_sixteenth_is_said_to_be_refused_for_that(net):
                 "203.0.113.0/24 has 2 of --max-destinations 32\n")
         wait_until(lambda: line in daemon.said(), "the reason")
         assert status()["health"] != "full"
-
-
-def test_a_dry_run_has_no_rules_in_place(net):
-    net.learned("203.0.113.1", 30)
-    path = "/run/dry"
-    process = net.host.start(RIPTIDED, "--dry-run", "--policy", "paper", "--control", path)
-    wait_rounds(1, path)
-    found = riptide_json(net.host, "status", "--control", path)
-    assert found["dry_run"]
-    assert fits(net.host.run(RIPTIDE, "status", "--control", path))[0] == "riptide: DRY RUN. Windows are computed, and none is given."
-    process.terminate()
-    assert process.wait(DEADLINE_S) == 0
 
 
 def test_history_has_a_line_for_each_hour(net):

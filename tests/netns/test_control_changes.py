@@ -45,11 +45,10 @@ def test_hint_lowers_windows_is_taken_back_and_passes(net):
 
 
 @pytest.mark.parametrize("apply", ["routes", "program"])
-def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
+def test_off_withdraws_says_so_and_gives_back(net, daemon, apply):
     net.learned("203.0.113.1", 60)
     net.learned("198.51.100.1", 60)
-    options = ("--apply", apply) if apply == "routes" else ("--apply", apply, "--cgroup", cgroup, "--holdout-percent", 0)
-    with Daemon(net.host, "--log-level", "debug", *options) as daemon:
+    with daemon(apply, "--log-level", "debug") as riptided:
         def cwnds():
             return [net.starts(dst) > 10 for dst in ("203.0.113.1", "198.51.100.1")]
 
@@ -59,7 +58,7 @@ def test_off_withdraws_says_so_and_gives_back(net, cgroup, apply):
             "  a restart ends it\n")
         wait_until(lambda: cwnds() == [False, True], "no window")
         why = "windows are off for 203.0.113.0/24"
-        wait_until(lambda: f"203.0.113.1: withdrawn: {why}\n" in daemon.said(), "the line")
+        wait_until(lambda: f"203.0.113.1: withdrawn: {why}\n" in riptided.said(), "the line")
         document = riptide_json(net.host, "show", "203.0.113.1")
         assert (document["window"]["hint"], document["window"]["cwnd"]) == ("203.0.113.0/24", 0)
         found = document["route" if apply == "routes" else apply]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """SIGKILL at any point: the next start corrects everything, and flush leaves nothing."""
 
-import random
 import time
 
 from invariant import Run
@@ -15,15 +14,13 @@ KILLS = 200
 FLUSH_EVERY = 10
 
 
-class Life:
+class Life(Run):
     """A driver that is killed again and again, between hosts that are compared."""
 
     def __init__(self, seed):
-        self.rng = random.Random(seed)
-        self.case = Run(seed, n_hosts=60)
-        self.twins = self.case.twins
+        super().__init__(seed, n_hosts=60)
         self.host = self.twins.with_us.host
-        self.hosts = [dst for dst in self.case.dsts if "/" not in dst]
+        self.hosts = [dst for dst in self.dsts if "/" not in dst]
         self.twins.driver.kill()
         self.flush()
         self.before = snapshot(self.host)
@@ -32,7 +29,7 @@ class Life:
     def flush(self):
         self.host.run(RIPTIDE, "flush")
 
-    def start(self):
+    def live(self):
         """Starts it with windows for some; returns these."""
         dsts = self.rng.sample(self.hosts, self.rng.randrange(20, len(self.hosts)))
         wanted = {dst: self.rng.randrange(11, 101) for dst in dsts}
@@ -68,11 +65,10 @@ class Life:
 def test_sigkill_anywhere_is_made_good():
     seed = time.time_ns() % 10 ** 9
     print(f"seed {seed}")
-    life = Life(seed)
-    try:
+    with Life(seed) as life:
         for n in range(KILLS):
             began = time.perf_counter()
-            wanted = life.start()
+            wanted = life.live()
             if n % 4 == 3:  # during its start
                 life.kill_while(life.start_s)
             else:
@@ -89,5 +85,3 @@ def test_sigkill_anywhere_is_made_good():
                 life.twins.happen(default_line(4))
                 life.twins.happen(default_line(6))
                 assert snapshot(life.host) == life.before
-    finally:
-        life.case.close()

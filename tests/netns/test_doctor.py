@@ -59,10 +59,9 @@ def test_rules_of_others(net):
     assert kind == "advice" and "IPv6 priority 500 lookup 100" in what and "del" not in do
     host.ip("-6", "rule", "del", "pref", "500")
     with Daemon.learned(net, "203.0.113.1", *BY_ROUTES):
-        host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", "17")
-        priority = add_wg_quick_rules(host)
+        host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1")
+        add_wg_quick_rules(host)
         found = wait_until(lambda: (now := findings(host))["daemon"][0] == "PROBLEM" and now, "routes that are not taken")
-        assert f"before ours: IPv4 priority {priority} lookup main suppress_prefixlength 0" in found["daemon"][1] and "51820" not in found["daemon"][1]
         assert found["daemon"][2].startswith("let that rule match fewer connections") and found["rules"][0] == "passed"
 
 

@@ -7,9 +7,11 @@ import subprocess
 
 import cgroups
 import pytest
-from netns import BUILD, DEADLINE_S, IS_SANITIZED, rules, windows
+from netns import BUILD, DEADLINE_S, IS_SANITIZED, rules, run, windows
 from programs import Program
-from test_install import needed, run, tree  # noqa: F401
+from test_install import needed, tree  # noqa: F401
+
+pytestmark = pytest.mark.xdist_group("tree")
 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 LOOPS = {"agent.c": None, "agent_uv.c": "libuv", "agent_event.c": "libevent", "agent_sd.c": "libsystemd"}
@@ -31,10 +33,11 @@ def build(tree, tmp_path):
     def build(name, is_static=False, package=None):
         source, program = tree.find(name), tmp_path / "program"
         flags = tree.pkg_config("--cflags", "--libs", *["--static"] * is_static)
-        if package and subprocess.run(["pkg-config", package]).returncode != 0:
-            pytest.skip(f"{package} is not installed")
         if package:
-            flags += run("pkg-config", "--cflags", "--libs", package).split()
+            found = run("pkg-config", "--cflags", "--libs", package, check=False)
+            if found.returncode:
+                pytest.skip(f"{package} is not installed")
+            flags += found.stdout.split()
         if is_static:
             flags = ["-l:libriptide.a" if flag == "-lriptide" else flag for flag in flags]
         cache = BUILD if os.access(BUILD, os.W_OK) else tmp_path  # Go compiles its own library, too
@@ -66,8 +69,7 @@ def test_an_estimator_alone_computes_windows_of_lines(build, name, window):
     """The 75th percentile, and the paper's mean."""
     command = build(name)
     lines = "".join(f"203.0.113.1 {cwnd}\n" for cwnd in (10, 20, 30, 40))
-    done = subprocess.run(command, input=lines, check=True, stdout=subprocess.PIPE, universal_newlines=True)
-    assert done.stdout == f"203.0.113.1 {window}\n"
+    assert run(*command, input=lines).stdout == f"203.0.113.1 {window}\n"
 
 
 def test_an_observer_alone_prints_connections(net, build):

@@ -3,10 +3,9 @@
 
 import errno
 import re
-import subprocess
 
 import pytest
-from netns import BUILD, MOUNTED
+from netns import BUILD, MOUNTED, run
 
 PEERS = ("203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1", "2001:db8::2")
 
@@ -23,9 +22,8 @@ FORTIFIED = re.compile("__(?!asan_)(.*)(_chk|_2)$")
 
 
 def symbols(name, option):
-    done = subprocess.run(["nm", "-D", option, BUILD / name], check=True, stdout=subprocess.PIPE,
-                          universal_newlines=True)
-    names = (line.split()[-1].partition("@")[0] for line in done.stdout.splitlines())
+    lines = run("nm", "-D", option, BUILD / name).stdout.splitlines()
+    names = (line.split()[-1].partition("@")[0] for line in lines)
     return {name[:-2] if name.endswith("64") else name for name in names}
 
 

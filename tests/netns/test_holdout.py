@@ -6,7 +6,7 @@ import socket
 
 import pytest
 import wanbox
-from connection import tcp_info
+from connection import tcp_info, transfer
 from control import status, wait_rounds
 from netns import RIPTIDE, Daemon, Host, wait_until, wait_window, windows
 from test_metrics import figures_of
@@ -47,13 +47,10 @@ def test_those_held_out_start_with_one_segment_after_lost_syns(net, daemon):
 
 def test_a_path_counts_in_both_arms_or_in_none(cgroup):
     """A path of 3 to 7 ms: held out connections take more rounds, so more measure one below 5."""
-    with contextlib.ExitStack() as stack:
-        near, far = (stack.enter_context(contextlib.closing(Host(name))) for name in ("near", "far"))
-        stack.enter_context(wanbox.Wan({near.name: ["10.9.1.1"], far.name: ["10.9.2.1"]}, ["delay=1500us,jitter=2ms"]))
-        stack.enter_context(Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 50,
-                                   interval="100ms"))
-        stack.enter_context(Load(near, far, "10.9.2.1", per_second=100))
-
+    options = "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 50
+    with Host("near") as near, Host("far") as far, \
+            wanbox.Wan({near.name: ["10.9.1.1"], far.name: ["10.9.2.1"]}, ["delay=1500us,jitter=2ms"]), \
+            Daemon(near, *options, interval="100ms"), Load(near, far, "10.9.2.1", per_second=100):
         def opened(arm):
             return figures_of(near.run(RIPTIDE, "metrics").stdout)[f"riptide_connections_total{{opened={arm}}}"]
 
@@ -109,13 +106,8 @@ def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
         held_out = status()["apply"]["held_out"]
         n = 12
 
-        def opened():
-            connection = connect(congestion="cubic")
-            connection.send(60_000)
-            return connection
-
         for _ in range(n):  # each stays open for many dumps
-            opened().finish()
+            transfer(connect, 60_000)
         wait_until(lambda: sum(counts().values()) == n, "all ends")
         assert counts()["holdout"] == status()["apply"]["held_out"] - held_out
         of_both = counts()
@@ -123,11 +115,12 @@ def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
     with started(50) as riptided:
         assert counts() == of_both
         assert f"destinations loaded: 1, expired: 0, others: 0; outcomes of connections: {n}\n" in riptided.said()
-        older = opened()
+        older = connect(congestion="cubic")
+        older.send(60_000)
     with started(40):
         assert sum(counts().values()) == 0
         older.finish()  # opened under another share
         wait_rounds(12)
         assert sum(counts().values()) == 0
-        opened().finish()
+        transfer(connect, 60_000)
         wait_until(lambda: sum(counts().values()) == 1, "its end")

@@ -5,23 +5,16 @@ files: where links lead, their version and their licence; how programs and libra
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from netns import BUILD, REPOSITORY
+from netns import BUILD, REPOSITORY, run
+
+pytestmark = pytest.mark.xdist_group("tree")  # as one process installs it
 
 DOCS = ("CHANGELOG.md", "control.md", "effect.rules.yaml", "embedding.md", "design.md",
         "operations.md", "policies.md", "riptide.dashboard.json", "security.md", "verdict.md")
 HEADERS = ("agent.h", "apply.h", "compute.h", "observe.h", "riptide.h")
-
-
-def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
-                          timeout=300, **options)
-    assert done.returncode == 0, f"{' '.join(done.args)}: {done.stdout}{done.stderr}"
-    return done.stdout
 
 
 class Tree:
@@ -42,7 +35,7 @@ class Tree:
     def pkg_config(self, *options):
         environment = {**os.environ, "PKG_CONFIG_SYSROOT_DIR": str(self.root),
                        "PKG_CONFIG_PATH": str(self.pc.parent)}
-        return run("pkg-config", *options, "riptide", env=environment).split()
+        return run("pkg-config", *options, "riptide", env=environment).stdout.split()
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +136,7 @@ def test_each_header_compiles_alone_and_its_version_can_be_compared(tree, tmp_pa
 
 
 def needed(program):
-    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", program)))
+    return set(re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", program).stdout))
 
 
 def test_compute_alone_is_linked_without_libmnl(tree, tmp_path):
@@ -164,7 +157,7 @@ def test_compute_alone_is_linked_without_libmnl(tree, tmp_path):
 
 def test_libraries_show_the_listed_symbols_alone_and_need_nothing_but_libmnl(tree):
     """A host may have functions with our internal names. tests/abi.py checks the shared library."""
-    lines = run("nm", "--defined-only", "--extern-only", tree.find("libriptide.a")).splitlines()
+    lines = run("nm", "--defined-only", "--extern-only", tree.find("libriptide.a")).stdout.splitlines()
     names = {line.split()[2] for line in lines if len(line.split()) == 3}
     assert set(listed()) <= names
     assert all(name.startswith("riptide_") for name in names)
@@ -183,7 +176,7 @@ def test_hardening_by_linker_and_compiler(name):
     """Position independent; all symbols are bound at the start, then read-only; nothing is both
     writable and executable; stack protector and fortified libc calls are in use."""
     def readelf(option, name):
-        return run("readelf", "-W", option, BUILD / name)
+        return run("readelf", "-W", option, BUILD / name).stdout
     dynamic, segments = readelf("-d", name), readelf("-l", name)
     if name in PROGRAMS:
         assert re.search(r"Type:\s+DYN ", readelf("-h", name))

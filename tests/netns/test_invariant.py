@@ -6,7 +6,6 @@ runs from that seed on; a failure prints its lines.
 """
 
 import os
-import sys
 
 import pytest
 from invariant import Figures, run
@@ -20,35 +19,30 @@ EVENTS_PER_PART = int(os.environ.get("RIPTIDE_EVENTS", 4 * EVENTS_PER_RUN))
 MAX_PARTED = max(1, EVENTS_PER_PART // 2400)
 
 
-def say(capsys, text):
-    with capsys.disabled():
-        print(f"\n{text}", file=sys.stderr, flush=True)
-
-
 @pytest.mark.parametrize("part", range(PARTS))
-def test_no_event_makes_a_difference(part, capsys):
+def test_no_event_makes_a_difference(part, say):
     """A run whose twins part ends early; other runs make up for its events, within limits."""
     kinds, lacking = probe_kinds()
     seed = SEED + part * (EVENTS_PER_PART // EVENTS_PER_RUN + MAX_PARTED)
     figures = Figures()
-    say(capsys, f"invariant: seed {seed}; this kernel lacks {', '.join(lacking) or 'nothing'}")
+    say(f"invariant: seed {seed}; this kernel lacks {', '.join(lacking) or 'nothing'}")
     while figures.counts["events"] < EVENTS_PER_PART and figures.counts["parted"] <= MAX_PARTED:
         run(seed, min(EVENTS_PER_RUN, EVENTS_PER_PART - figures.counts["events"]), kinds, figures)
         seed += 1
-    say(capsys, f"invariant: {figures}")
+    say(f"invariant: {figures}")
     assert figures.counts["parted"] <= MAX_PARTED
     # If we left everything alone, there would be no difference either.
     assert figures.counts["ours"] > 0.1 * figures.counts["asked"]
 
 
 @pytest.mark.parametrize("apply", ["program", "both"])
-def test_no_event_makes_a_difference_with_windows_by_the_program(apply, cgroup, monkeypatch, capsys):
+def test_no_event_makes_a_difference_with_windows_by_the_program(apply, cgroup, monkeypatch, say):
     """By the program alone TCP takes no route of ours."""
     monkeypatch.setenv("DRIVER_APPLY", apply)
     monkeypatch.setenv("DRIVER_CGROUP", str(cgroup))
     figures = Figures()
     run(SEED, min(EVENTS_PER_RUN, EVENTS_PER_PART), probe_kinds()[0], figures)
-    say(capsys, f"invariant, {apply}: {figures}")
+    say(f"invariant, {apply}: {figures}")
     assert figures.counts["events"] > 0
     assert (figures.counts["ours"] > 0.1 * figures.counts["asked"]) == (apply == "both")
     assert apply == "both" or figures.counts["ours"] == 0
@@ -58,14 +52,11 @@ def test_no_event_makes_a_difference_with_windows_by_the_program(apply, cgroup, 
 def test_difference_is_blamed_on_riptide_only_where_it_ends_with_it(is_riptides):
     """Both are made by the test: a route of one host only, and one that another program adds to our
     table."""
-    twins = Twins(["198.51.100.7"])
-    try:
+    with Twins(["198.51.100.7"]) as twins:
         twins.driver.quiet()
         where = "table 7230 protocol 230" if is_riptides else ""
         with stopped(twins.driver.pid):
-            twins.with_us.shell.run(f"ip -4 route add 198.51.100.7 via 10.0.0.3 {where}")
+            twins.with_us.tell(f"ip -4 route add 198.51.100.7 via 10.0.0.3 {where}")
             found = twins.differences(*(twins.ask(side) for side in (twins.with_us, twins.without_us)))
         assert found
         assert twins.is_without_riptide(found) is not is_riptides
-    finally:
-        twins.close()

@@ -4,13 +4,14 @@ that it needs, and can gain no others."""
 
 import contextlib
 import os
+import re
 import stat
 import subprocess
 from pathlib import Path
 
 import pytest
 from control import PATH, wait_rounds, write_state
-from netns import AS_NOBODY, BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, routes, rules, wait_until, wait_window, windows
+from netns import AS_NOBODY, BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, routes, rules, run, wait_until, wait_window, windows
 
 UMASKS = (0o000, 0o022, 0o077, 0o777)
 
@@ -70,38 +71,19 @@ def test_a_new_host_starts_with_a_copy_of_a_neighbours_state(net, place, options
                 other.reset(connection)
                 return seen, daemon.said()
         assert first()[0] == 10
-        subprocess.run(["sh", "-c", f"cat {given} | sed '/^riptide agent/,$d' > {own}"], check=True)
+        run("sh", "-c", f"cat {given} | sed '/^riptide agent/,$d' > {own}")
         seen, said = first()
     assert seen == (cwnd if n_loaded else 10)
     assert f"destinations loaded: {n_loaded}," in said
-
-
-@pytest.mark.parametrize("once", [True, False], ids=["once", "until it is ended"])
-def test_a_dry_run_writes_no_file(net, tmp_path, once):
-    """The files of a riptided that runs stay; the state is read."""
-    net.learned("203.0.113.1", 20)
-    write_state(tmp_path / "state", {"203.0.113.9": 33})
-    (tmp_path / "metrics.prom").write_text("# HELP riptide_ticks_total of the other one\n")
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    process = net.host.start(RIPTIDED, "--dry-run", "--interval", "50ms", "--policy", "paper", "--state", tmp_path / "state",
-                             "--metrics", tmp_path / "metrics.prom", "--control", "/run/dry", *["--once"] * once,
-                             stderr=subprocess.PIPE, universal_newlines=True)
-    if not once:
-        wait_rounds(2, "/run/dry")
-        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-        process.terminate()
-    _, said = process.communicate(timeout=DEADLINE_S)
-    assert process.returncode == 0 and "destinations loaded: 1" in said and "203.0.113.1: would be applied" in said
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 NOBODY = 65534
 NET_ADMIN = 1 << 12
 BPF = 1 << 39
 # As a service manager starts it: a user with one capability.
-AS_SERVICE = ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups",
-              "--bounding-set=-all,+net_admin", "--inh-caps=-all,+net_admin",
-              "--ambient-caps=-all,+net_admin", "--no-new-privs", "--")
+ALONE = "-all,+net_admin"
+AS_SERVICE = (*AS_NOBODY[:-1], "--bounding-set", ALONE, "--inh-caps", ALONE, "--ambient-caps", ALONE,
+              "--no-new-privs", "--")
 
 
 def credentials(pid):
@@ -131,7 +113,25 @@ def test_windows_by_the_program_keep_the_second_capability(net, cgroup):
         wait_until(lambda: credentials(daemon.pid)["CapPrm"] == NET_ADMIN | BPF, "two of them")
 
 
-def test_dry_run_keeps_nothing(net):
-    process = net.host.start(RIPTIDED, "--dry-run", "--interval", "50ms", stderr=subprocess.DEVNULL)
-    wait_until(lambda: credentials(process.pid)["NoNewPrivs"] == 1, "privileges dropped")
-    wait_until(lambda: (found := credentials(process.pid))["CapEff"] == found["CapPrm"] == 0, "no capability")
+@pytest.mark.parametrize("once", [True, False], ids=["once", "until it is ended"])
+def test_a_dry_run_writes_no_file_and_keeps_no_capability(net, tmp_path, once):
+    """The files of a riptided that runs stay; the state is read."""
+    net.learned("203.0.113.1", 20)
+    write_state(tmp_path / "state", {"203.0.113.9": 33})
+    (tmp_path / "metrics.prom").write_text("# HELP riptide_ticks_total of the other one\n")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    process = net.host.start(RIPTIDED, "--dry-run", "--interval", "50ms", "--policy", "paper", "--state", tmp_path / "state",
+                             "--metrics", tmp_path / "metrics.prom", "--control", "/run/dry", *["--once"] * once,
+                             stderr=subprocess.PIPE, universal_newlines=True)
+    if not once:
+        wait_rounds(2, "/run/dry")
+        assert net.host.run(RIPTIDE, "status", "--control", "/run/dry").stdout.startswith(
+            "riptide: DRY RUN. Windows are computed, and none is given.\n")
+        found = credentials(process.pid)
+        assert (found["NoNewPrivs"], found["CapEff"], found["CapPrm"]) == (1, 0, 0)
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+        process.terminate()
+    _, said = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 0 and "destinations loaded: 1" in said
+    assert re.search(r"\b203\.0\.113\.1: would be applied: initcwnd \d+ \(1 connection, paper \d+\.\d\)", said)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -34,6 +34,18 @@ class Containers(Program):
         super().__init__(home, "containers", *words)
         self.first = self.line()
 
+    @classmethod
+    def ready(cls, home, *words):
+        started = cls(home, *words)
+        assert started.first == "ready"
+        return started
+
+    @classmethod
+    def refusal(cls, home, *words):
+        refused = cls(home, *words)
+        assert refused.process.wait(DEADLINE_S) == 1
+        return refused.first
+
     def ask(self, line):
         """The number of the answer, about the child or the loop."""
         return int(self.call(line, ("child", "wakeups")))
@@ -48,8 +60,7 @@ def learn(networks):
 def test_each_namespace_learns_from_its_own_connections_and_home_has_no_trace(host, networks):
     before = snapshot(host)
     learn(networks)
-    containers = Containers(host, *(path_of(network.host) for network in networks))
-    assert containers.first == "ready"
+    containers = Containers.ready(host, *(path_of(network.host) for network in networks))
     assert wait_window(networks[0].host, "203.0.113.1") >= 30
     assert wait_window(networks[1].host, "203.0.113.2") >= 60
     assert all(len(windows(network.host)) == 1 for network in networks)
@@ -66,12 +77,8 @@ def test_a_program_for_each_of_many_namespaces(host, networks, cgroup, ending):
     paths = [path_of(network.host) for network in networks]
 
     def starts():
-        cwnds = [network.connect("203.0.113.1").cwnd() for network in networks]
-        for network in networks:
-            network.reset(network.connections[-1])
-        return cwnds
-    containers = Containers(host, "--cgroup", cgroup, *paths)
-    assert containers.first == "ready"
+        return [network.starts("203.0.113.1") for network in networks]
+    containers = Containers.ready(host, "--cgroup", cgroup, *paths)
     wait_until(lambda: starts() == cwnds, "a window in each")
     assert not any(rules(network.host) for network in networks)
     if ending == "SIGKILL":
@@ -98,8 +105,7 @@ def test_a_namespace_that_is_given_up_ends_its_part_and_no_other(host, networks)
     os.close(gone.host.fd)
     containers.answer(f"{paths[0]}: gone")
     # The namespace ends with its last socket, and its links with it.
-    wait_until(lambda: not [link for link in world.ip_json("link") if link["ifname"] == "eth0"],
-               "the end of its links")
+    wait_until(lambda: " eth0@" not in world.ip("link"), "the end of its links")
     kept.learned("203.0.113.9", 40)
     wait_until(lambda: windows(kept.host).get("203.0.113.9", 0) >= 30, "a window in the other")
     networks.remove(gone)
@@ -111,27 +117,21 @@ def test_a_namespace_that_is_given_up_ends_its_part_and_no_other(host, networks)
 def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
     """Each agent is made in the namespace and started from another; riptided is all in it."""
     path, options = path_of(net.host), ("--cgroup", cgroup) if by == "program" else ()
-    twice = Containers(host, *options, path, path)
-    assert twice.first == (f"{path}: this process already manages this network namespace, with another applier or "
-                            "agent; stop that first")
-    assert twice.process.wait(DEADLINE_S) == 1
-    first = Containers(host, *options, path)
-    assert first.first == "ready"
+    assert Containers.refusal(host, *options, path, path) == (
+        f"{path}: this process already manages this network namespace, with another applier or agent; stop that first")
+    first = Containers.ready(host, *options, path)
+    of_another = "process {} already manages this network namespace; stop it first"
     for home in (net.world, net.host):
-        second = Containers(home, *options, path)
-        assert second.first == f"{path}: process {first.pid} already manages this network namespace; stop it first"
-        assert second.process.wait(DEADLINE_S) == 1
+        assert Containers.refusal(home, *options, path) == f"{path}: {of_another.format(first.pid)}"
     # Before the program is loaded: else it would say that CAP_BPF is missing.
     without = ("setpriv", "--bounding-set", "-bpf,-sys_admin", "--inh-caps", "-bpf,-sys_admin", "--")
     done = net.host.run(*without, RIPTIDED, "--apply", by, *options, check=False)
     assert done.returncode == 1
-    assert f"process {first.pid} already manages this network namespace; stop it first" in done.stderr
+    assert of_another.format(first.pid) in done.stderr
     assert first.end() == 0
     with Daemon(net.host, "--apply", by, *options) as riptided:
-        second = Containers(host, *options, path)
-        assert second.first == f"{path}: process {riptided.pid} already manages this network namespace; stop it first"
-        assert second.process.wait(DEADLINE_S) == 1
-        assert riptided.process.poll() is None
+        assert Containers.refusal(host, *options, path) == f"{path}: {of_another.format(riptided.pid)}"
+        assert riptided.is_running()
 
 
 def in_a_namespace(host, first, *words):
@@ -165,8 +165,7 @@ def test_where_no_cgroup_can_be_found_it_says_who_hides_them(net, cgroup):
 def forks(net):
     """An agent of the host's own namespace, with rules and a route to 203.0.113.1."""
     net.learned("203.0.113.1", 30)
-    started = Containers(net.host, path_of(net.host))
-    assert started.first == "ready"
+    started = Containers.ready(net.host, path_of(net.host))
     assert wait_window(net.host, "203.0.113.1") >= 30
     yield started
     assert started.process.poll() is not None or started.end() == 0
@@ -196,9 +195,7 @@ def test_a_child_of_a_dead_agent_keeps_its_sockets_and_not_its_claim(net, forks,
         os.waitid(os.P_PID, forks.pid, os.WEXITED | os.WNOWAIT)
     else:
         forks.kill()
-    other = Containers(net.host, path_of(net.host))
-    assert other.first == "ready"
-    assert other.end() == 0
+    assert Containers.ready(net.host, path_of(net.host)).end() == 0
     os.kill(child, signal.SIGKILL)
     forks.process.wait()
 

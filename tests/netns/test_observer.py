@@ -317,18 +317,13 @@ def test_scope_in_the_kernel_is_the_plain_evaluation(net):
 # riptide observe on real connections, compared with ss(8).
 
 
-def mixed_connections(net):
-    """Idle connections of all kinds to three destinations, with different windows."""
+def test_mean_of_established_connections_equals_what_ss_says(net):
     for congestion, cwnd in (("reno", 12), ("cubic", 35), ("bbr", 70)):
         net.learned("203.0.113.1", cwnd, congestion=congestion)
         net.learned("203.0.113.1", cwnd + 20, congestion=congestion, mapped=True)
         net.learned("203.0.113.2", cwnd, congestion=congestion, passive=True, mapped=True)
         net.learned("2001:db8::1", cwnd, congestion=congestion)
         net.learned("2001:db8::1", cwnd + 20, congestion=congestion, passive=True)
-
-
-def test_mean_of_established_connections_equals_what_ss_says(net):
-    mixed_connections(net)
     net.short("203.0.113.3")
     windows = collections.defaultdict(list)
     for peer, cwnd in ss(net.host):
@@ -354,11 +349,6 @@ def test_one_that_closes_with_its_last_data_is_seen_while_these_are_under_way(ne
     assert observe(net.host)["203.0.113.1"]["connections"] == 1
 
 
-def link_local_of(host):
-    found = host.ip("-6", "-o", "addr", "show", "dev", "eth0", "scope", "link")
-    return found.split()[3].partition("/")[0]
-
-
 OWN = (("127.0.0.1", None), ("127.9.9.9", None), ("::1", None), ("10.0.0.10", None),
        ("10.0.1.10", "10.0.0.10"), ("fd00::10", None), ("fd00:0:0:1::10", "fd00::10"))
 
@@ -369,7 +359,7 @@ def test_peers_on_the_host_itself_and_link_local_ones_are_left_out(net):
     net.learned("203.0.113.1")
     net.learned("203.0.113.2")
     net.host.ip("addr", "add", "203.0.113.2/32", "dev", "lo")
-    for address in ("169.254.7.2", link_local_of(net.world) + "%eth0"):
+    for address in ("169.254.7.2", net.world.link_local() + "%eth0"):
         net.connect(address)
     for address, source in OWN:
         net.connections.append(Connection(net.host, net.host, address, source=source))

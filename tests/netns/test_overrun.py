@@ -58,11 +58,10 @@ def storm(host):
 
 
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["smallest-queue", "stopped"])
-def test_overrun_removes_the_rules_and_makes_all_right(is_stopped, capsys):
-    case = Run(7, n_hosts=90)
-    twins, host = case.twins, case.twins.with_us.host
-    twins.happen("sysctl ipv6/conf/all/forwarding 1")  # or IPv6 is left alone, as it has several gateways
-    try:
+def test_overrun_removes_the_rules_and_makes_all_right(is_stopped, say):
+    with Run(7, n_hosts=90) as case:
+        twins, host = case.twins, case.twins.with_us.host
+        twins.happen("sysctl ipv6/conf/all/forwarding 1")  # or IPv6 is left alone, as it has several gateways
         if not is_stopped:
             twins.driver.kill()
             twins.driver = Driver(host, 1).wait_ready()
@@ -79,16 +78,13 @@ def test_overrun_removes_the_rules_and_makes_all_right(is_stopped, capsys):
         happened = watch.read()
         watch.link.close()
         twins.judge()
-    finally:
-        case.close()
     assert after["overruns"] > before["overruns"]
     for rules in happened.values():
         # Removed, and restored at the end.
         assert rules.startswith("-+") and rules == "-+" * (len(rules) // 2), happened
-    with capsys.disabled():
-        print(f"\noverrun, {'stopped' if is_stopped else 'smallest queue'}: {CHANGES} changes, "
-              f"{after['overruns'] - before['overruns']} overruns, rules removed "
-              f"{len(happened[2]) // 2} times, quiet {lasted_ms:.0f} ms after the last")
+    say(f"overrun, {'stopped' if is_stopped else 'smallest queue'}: {CHANGES} changes, "
+        f"{after['overruns'] - before['overruns']} overruns, rules removed "
+        f"{len(happened[2]) // 2} times, quiet {lasted_ms:.0f} ms after the last")
 
 
 # Runs a command once the kernel has begun to answer a request for all links: once, if FLAG

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Where connections show a smaller path MTU than their link there is no route, for as long; segments keep their size."""
 
+import contextlib
 import socket
 
 import pytest
@@ -15,33 +16,25 @@ LINK_BYTES, NARROW_BYTES = 1500, 1300
 @pytest.fixture
 def connect(net):
     """A function that connects to a host behind a link of the world with a small MTU, which announces too large an MSS."""
-    host = Host("far")
-    join(net.world, "eth2", host, "eth0")
-    net.world.sysctl("ipv4/ip_forward", 1)
-    net.world.sysctl("ipv6/conf/all/forwarding", 1)
-    net.world.batch(f"""
-        link set eth2 mtu {NARROW_BYTES} up
-        addr add 192.0.2.1/24 dev eth2
-        addr add 2001:db9::1/64 dev eth2 nodad
-    """)
-    host.batch(f"""
-        link set eth0 mtu {NARROW_BYTES} up
-        addr add 192.0.2.9/24 dev eth0
-        addr add 2001:db9::9/64 dev eth0 nodad
-        route add default via 192.0.2.1 advmss 1460
-        route add default via 2001:db9::1 advmss 1440
-    """)
-    wait_until(lambda: host.is_ready() and net.world.is_ready(), "links up")
-    opened = []
-
-    def connect(family):
-        opened.append(Connection(net.host, host, FAR[family]))
-        return opened[-1]
-
-    yield connect
-    for connection in opened:
-        connection.close()
-    host.close()
+    with contextlib.ExitStack() as stack:
+        host = stack.enter_context(Host("far"))
+        join(net.world, "eth2", host, "eth0")
+        net.world.sysctl("ipv4/ip_forward", 1)
+        net.world.sysctl("ipv6/conf/all/forwarding", 1)
+        net.world.batch(f"""
+            link set eth2 mtu {NARROW_BYTES} up
+            addr add 192.0.2.1/24 dev eth2
+            addr add 2001:db9::1/64 dev eth2 nodad
+        """)
+        host.batch(f"""
+            link set eth0 mtu {NARROW_BYTES} up
+            addr add 192.0.2.9/24 dev eth0
+            addr add 2001:db9::9/64 dev eth0 nodad
+            route add default via 192.0.2.1 advmss 1460
+            route add default via 2001:db9::1 advmss 1440
+        """)
+        wait_until(lambda: host.is_ready() and net.world.is_ready(), "links up")
+        yield lambda family: stack.enter_context(Connection(net.host, host, FAR[family]))
 
 
 def starts_small(connection):
@@ -81,7 +74,7 @@ def test_path_that_turns_out_to_be_narrow_loses_its_route(net, connect, family):
 
 
 @pytest.mark.parametrize("apply", ["routes", "both"])
-def test_connection_by_another_link_costs_no_segments_and_only_a_route(net, cgroup, apply):
+def test_connection_by_another_link_costs_no_segments_and_only_a_route(net, daemon, apply):
     """By SO_BINDTODEVICE, over an uplink with a small MTU; any user may have it."""
     peer = "203.0.113.1"
     join(net.world, "eth3", net.host, "eth3")
@@ -90,9 +83,8 @@ def test_connection_by_another_link_costs_no_segments_and_only_a_route(net, cgro
         host.sysctl("ipv4/conf/all/rp_filter", 0)
         host.sysctl("ipv4/conf/eth3/rp_filter", 0)
     net.host.ip("route", "add", "default", "via", "10.3.0.1", "dev", "eth3", "metric", "500")
-    options = ("--ttl", "5s", "--apply", apply, *(() if apply == "routes" else ("--cgroup", cgroup, "--holdout-percent", 0)))
     full_bytes = tcp_info(net.learned(peer, 40).near).mss_bytes
-    with Daemon(net.host, *options), net.host.entered():
+    with daemon(apply, "--ttl", "5s"), net.host.entered():
         wait_window(net.host, peer)
         other = socket.socket()
         other.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth3")

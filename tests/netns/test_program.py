@@ -122,9 +122,13 @@ def test_a_newer_window_is_tried_instead_of_one_that_is_refused(net, cgroup, pre
         assert net.starts("203.0.113.1") == 30
 
 
+def wait_acknowledged(end):
+    wait_until(lambda: tcp_info(end).unacked == 0, "the acknowledgement of all")
+
+
 def finish(connection):
     """Waits until all data has arrived."""
-    wait_until(lambda: tcp_info(connection.near).unacked == 0, "the acknowledgement of all")
+    wait_acknowledged(connection.near)
     connection.far.recv(1 << 20)
 
 
@@ -139,7 +143,7 @@ def test_the_pace_is_that_of_the_first_round_trip_alone(path, cgroup, address, p
             windows.set(address, 100, **members)
             connection = connect(address, congestion=congestion, passive=passive)
             connection.far.send(b"asks")  # acknowledged without data
-            wait_until(lambda: tcp_info(connection.far).unacked == 0, "it to be acknowledged")
+            wait_acknowledged(connection.far)
             assert least < first_pace(connection, 200_000) < most, members
             assert pacing_limit(connection.near) == NO_LIMIT
             finish(connection)
@@ -186,14 +190,12 @@ def test_a_window_whose_syn_was_sent_again_is_paced_as_others_are(path, cgroup, 
         assert windows.counts()["paced"] == 2
 
 
-@PACES
-@pytest.mark.parametrize("opening", ["fast open", "cookie"])
-def test_a_server_without_a_round_trip_time_paces_by_the_paths(path, cgroup, opening, percent, least, most):
-    connect, near, far = path
+@contextlib.contextmanager
+def accepted_without_rtt(near, far, opening="fast open"):
+    """A server's connection that has no round trip time of its own."""
     near.sysctl("ipv4/tcp_fastopen", 0x602)  # as a server, without a cookie, of any listener
     far.sysctl("ipv4/tcp_fastopen", 0x5)  # as a client, without a cookie
-    with Windows(near, cgroup) as windows, near.server() as server, far.socket(socket.AF_INET) as client:
-        windows.set("10.9.2.1", 100, pacing_percent=percent, rtt_us=100_000)
+    with near.server() as server, far.socket(socket.AF_INET) as client:
         server.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, b"cubic")
         server.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 800_000)
         client.bind(("10.9.2.1", 0))
@@ -204,14 +206,23 @@ def test_a_server_without_a_round_trip_time_paces_by_the_paths(path, cgroup, ope
             near.sysctl("ipv4/tcp_timestamps", 0)
             near.sysctl("ipv4/tcp_syncookies", 2)
             client.connect(address)
-        accepted, _ = server.accept()
-        with accepted:
+        with server.accept()[0] as accepted:
+            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes([1, 0, 0, 0, 0, 0, 0, 0]))
+            yield accepted
+
+
+@PACES
+@pytest.mark.parametrize("opening", ["fast open", "cookie"])
+def test_a_server_without_a_round_trip_time_paces_by_the_paths(path, cgroup, opening, percent, least, most):
+    _, near, far = path
+    with Windows(near, cgroup) as windows:
+        windows.set("10.9.2.1", 100, pacing_percent=percent, rtt_us=100_000)
+        with accepted_without_rtt(near, far, opening) as accepted:
             assert tcp_info(accepted).cwnd == 100
             accepted.setblocking(False)
             accepted.send(bytes(200_000))
             assert least < pace_of(accepted) < most
             assert windows.counts()["paced"] == 1
-            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes([1, 0, 0, 0, 0, 0, 0, 0]))
 
 
 @pytest.mark.parametrize("is_first", [False, True])
@@ -338,25 +349,17 @@ def test_where_another_takes_all_callbacks_half_a_round_trip_is_left(path, cgrou
 
 @pytest.mark.parametrize("rtt_us, arms", [(0, ["none"]), (100_000, ["window", "holdout"])])
 def test_what_cannot_be_paced_is_noted_in_no_arm(path, cgroup, rtt_us, arms):
-    """A server's connection by fast open, which has no round trip time of its own."""
     _, near, far = path
-    near.sysctl("ipv4/tcp_fastopen", 0x602)
-    far.sysctl("ipv4/tcp_fastopen", 0x5)
-    with Windows(near, cgroup, 50) as windows, near.socket(socket.AF_INET) as server, far.socket(socket.AF_INET) as client:
+    with Windows(near, cgroup, 50) as windows:
         windows.set("10.9.2.1", 100, pacing_percent=100, rtt_us=rtt_us)
-        server.bind(("", 0))
-        server.listen()
-        client.bind(("10.9.2.1", 0))
-        client.sendto(b"asks", socket.MSG_FASTOPEN, ("10.9.1.1", server.getsockname()[1]))
-        accepted, _ = server.accept()
-        with accepted:
+        with accepted_without_rtt(near, far) as accepted:
             assert windows.opened(accepted) in arms
 
 
 def greet(connection, n_bytes):
     """Sends data before an object, as a TLS handshake, until it is acknowledged."""
     connection.near.send(bytes(n_bytes))
-    wait_until(lambda: tcp_info(connection.near).unacked == 0, "it to be acknowledged")
+    wait_acknowledged(connection.near)
 
 
 @pytest.mark.parametrize("congestion", ["cubic", "bbr"])
@@ -373,9 +376,7 @@ def test_a_flight_behind_a_greeting_is_paced_as_the_first(path, cgroup, congesti
 @pytest.mark.parametrize("saved", [1, 2])
 def test_a_listeners_own_option_is_no_note_of_ours(path, cgroup, saved):
     connect, near, _ = path
-    programs = cgroups.CountingProgram
-    with Windows(near, cgroup) as windows, \
-            programs(cgroup, programs.WRITE_HDR_OPT, programs.HDR_OPT_LEN_CB):
+    with Windows(near, cgroup) as windows, OF(cgroup, *ASKED["headers"]):
         windows.set("10.9.2.1", 40, pacing_percent=100)
         near.ip("route", "add", "10.9.2.1", "dev", "wan0", "initcwnd", 50)
         connection = connect(congestion="cubic", passive=True, save_syn=saved)
@@ -385,12 +386,11 @@ def test_a_listeners_own_option_is_no_note_of_ours(path, cgroup, saved):
 
 def test_headers_are_asked_about_for_the_first_ten_segments_alone(path, cgroup):
     connect, near, _ = path
-    with Windows(near, cgroup) as windows, \
-            cgroups.CountingProgram(cgroup, None, cgroups.CountingProgram.HDR_OPT_LEN_CB) as other:
+    with Windows(near, cgroup) as windows, OF(cgroup, None, OF.HDR_OPT_LEN_CB) as other:
         windows.set("10.9.2.1", 40, pacing_percent=100)
         connection = connect(congestion="cubic")
         connection.far.send(b"asks")
-        wait_until(lambda: tcp_info(connection.far).unacked == 0, "it to be acknowledged")
+        wait_acknowledged(connection.far)
         waiting = other.count()
         assert waiting > 0
         connection.send(20_000)

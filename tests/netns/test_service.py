@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,12 +13,12 @@ from pathlib import Path
 
 import pytest
 from control import many, status, write_state
-from netns import BUILD, BY_ROUTES, DEADLINE_S, IS_SANITIZED, RIPTIDED, Daemon, wait_until, wait_window, windows
+from netns import AS_NOBODY, BUILD, BY_ROUTES, DEADLINE_S, IS_SANITIZED, RIPTIDED, Closing, Daemon, run, wait_until, wait_window, windows
 
 WATCHDOG_S = 0.2
 
 
-class Manager:
+class Manager(Closing):
     """The service manager's end: a socket whose name is a path, or abstract."""
 
     def __init__(self, host, name, **environment):
@@ -57,27 +56,29 @@ class Manager:
         return len(self.hear()) == heard
 
 
+def goes_on(net, address):
+    net.learned(address, 30)
+    wait_window(net.host, address)
+
+
 @pytest.fixture
 def managed(net, tmp_path):
     """A manager whose socket is a path, with a watchdog."""
-    manager = Manager(net.host, str(tmp_path / "notify"), WATCHDOG_USEC=int(WATCHDOG_S * 1e6))
-    yield manager
-    manager.close()
+    with Manager(net.host, str(tmp_path / "notify"), WATCHDOG_USEC=int(WATCHDOG_S * 1e6)) as manager:
+        yield manager
 
 
 @pytest.mark.parametrize("name", ["{}/notify", "@{}/notify"], ids=["path", "abstract"])
 def test_ready_is_said_once_when_the_first_routes_are_there_and_stopping_last(net, tmp_path, name):
     for address in ("203.0.113.1", "203.0.113.1", "2001:db8::1"):
         net.learned(address, 30)
-    manager = Manager(net.host, name.format(tmp_path))
-    with Daemon(net.host, command=manager.command):
-        manager.wait("READY=1")
-        assert windows(net.host).keys() == {"203.0.113.1", "2001:db8::1"}
-        net.learned("203.0.113.2", 30)
-        wait_window(net.host, "203.0.113.2")
-    assert manager.hear().count("READY=1") == 1
-    assert manager.messages[-1] == "STOPPING=1"
-    manager.close()
+    with Manager(net.host, name.format(tmp_path)) as manager:
+        with Daemon(net.host, command=manager.command):
+            manager.wait("READY=1")
+            assert windows(net.host).keys() == {"203.0.113.1", "2001:db8::1"}
+            goes_on(net, "203.0.113.2")
+        assert manager.hear().count("READY=1") == 1
+        assert manager.messages[-1] == "STOPPING=1"
 
 
 @pytest.mark.parametrize("interval, us", [("50ms", 250_000), ("1h", 3_600_200_000)])
@@ -126,11 +127,6 @@ def test_watchdog_of_another_process_is_not_petted(net, managed):
     assert "WATCHDOG=1" not in managed.hear()
 
 
-def goes_on(net, address):
-    net.learned(address, 30)
-    wait_window(net.host, address)
-
-
 def test_manager_that_is_gone_or_never_reads_does_no_harm(net, managed):
     managed.command.insert(-1, "WATCHDOG_USEC=2000")  # the manager's queue is full soon
     with Daemon(net.host, command=managed.command):
@@ -159,8 +155,7 @@ def calls_of(name):
     """The system calls of a group (@...), or the one of that name."""
     if not name.startswith("@"):
         return {name}
-    group = subprocess.run(["systemd-analyze", "syscall-filter", name], check=True, stdout=subprocess.PIPE,
-                           universal_newlines=True).stdout.splitlines()
+    group = run("systemd-analyze", "syscall-filter", name).stdout.splitlines()
     words = [line.strip() for line in group if line.startswith("    ") and not line.strip().startswith("#")]
     return set().union(*map(calls_of, words))
 
@@ -179,9 +174,8 @@ def as_unit(*command):
     for line in values("SystemCallFilter"):
         calls = set().union(*map(calls_of, line.lstrip("~").split()))
         allowed = allowed - calls if line.startswith("~") else allowed | calls
-    return ("setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "--inh-caps", kept, "--ambient-caps", kept,
-            "--bounding-set", kept, "--no-new-privs", "--", sys.executable, "-IBc", FILTERED, ",".join(sorted(allowed)),
-            *map(str, command))
+    return (*AS_NOBODY[:-1], "--inh-caps", kept, "--ambient-caps", kept, "--bounding-set", kept, "--no-new-privs", "--",
+            sys.executable, "-IBc", FILTERED, ",".join(sorted(allowed)), *map(str, command))
 
 
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze here")
@@ -200,11 +194,8 @@ def unit(tmp_path, request):
 @needs_systemd
 @pytest.mark.parametrize("unit", ["riptided.service", "riptided@.service"], indirect=True)
 def test_unit_is_what_systemd_understands_and_hardened(unit):
-    done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], stderr=subprocess.PIPE,
-                          universal_newlines=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    said = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", unit],
-                          check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
+    assert run("systemd-analyze", "verify", "--man=no", unit).stderr == ""
+    said = run("systemd-analyze", "security", "--offline=yes", "--no-pager", unit).stdout
     score = float(re.search(r"exposure level .*: ([\d.]+)", said).group(1))
     print(f"systemd-analyze security: {score}")
     assert score <= 1.5
@@ -267,14 +258,6 @@ STORM = 300
 
 def set_lines(said):
     return [line for line in said.splitlines() if " initcwnd " in line]
-
-
-@pytest.mark.parametrize("policy", ["paper", "bdp", "careful"])
-def test_figure_is_named_for_its_policy(net, policy):
-    with net.learned("203.0.113.1", 60).busy():
-        done = net.host.run(RIPTIDED, *BY_ROUTES, "--dry-run", "--once", "--policy", policy, "--cwnd-min", 12)
-    (line,) = set_lines(done.stderr)
-    assert re.search(rf"\(1 connection, {policy} [0-9.]+\)", line), line
 
 
 def said_to(host, journal, *options):

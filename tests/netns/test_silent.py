@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from netns import Host, join, wait_until
+from netns import Closing, Host, join, wait_until
 from routing_ask import FIRST, PEER, ask, is_as_without_us, is_ours, wait_ours
 from routing_base import OUR_TABLE, default_line, mac
 from rtnetlink import Ways
@@ -23,7 +23,7 @@ IPV6_MULTICAST_IF, IPV6_MULTICAST_HOPS = 17, 18
 MAX_TURNS = 30  # a busy machine may miss a moment of 1/100 s
 
 
-class Advertised:
+class Advertised(Closing):
     """A host with a default route from a router advertisement."""
 
     def __init__(self):
@@ -44,9 +44,8 @@ class Advertised:
 
     def close(self):
         self.driver.kill()
-        self.ways.link.close()
-        for host in (self.host, self.router):
-            host.close()
+        for one in (self.ways, self.host, self.router):
+            one.close()
 
     def advertise(self, lifetime_s=1800, hop_limit=64, mtu_bytes=0):
         """Sends an advertisement, and waits until the host has received it."""
@@ -77,9 +76,8 @@ class Advertised:
 
 @pytest.fixture
 def advertised():
-    network = Advertised()
-    yield network
-    network.close()
+    with Advertised() as network:
+        yield network
 
 
 @pytest.mark.parametrize("change", [{"hop_limit": 33}, {"mtu_bytes": 1400}],
@@ -113,7 +111,7 @@ class Asked(Side):
         self.ways = Ways(self.host, DSTS[:1])
 
     def close(self):
-        self.ways.link.close()
+        self.ways.close()
         super().close()
 
     def answers(self):
@@ -133,15 +131,14 @@ class Asked(Side):
 
     def run(self, *lines):
         for line in lines:
-            self.shell.run(line)
+            self.tell(line)
 
 
 @pytest.fixture
 def asked():
-    side = Asked("lines")
-    side.settle()
-    yield side
-    side.close()
+    with Asked("lines") as side:
+        side.settle()
+        yield side
 
 
 GATEWAY = f"ip neigh replace fd00::1 dev eth0 lladdr {mac(16)} nud"
@@ -233,8 +230,7 @@ def test_router_redirects_tcp_on_our_route_as_without_us(net, driver):
 
 def test_no_router_redirects_tcp_on_an_ipv6_route_with_an_mtu(net, driver):
     """Ours has an mtu, so the kernel ignores redirects for it, and the first router forwards."""
-    shown = net.world.ip("-6", "-o", "addr", "show", "dev", "eth0", "scope", "link")
-    router = re.search(r"inet6 (\S+)/64", shown).group(1)  # the sender of redirects
+    router = net.world.link_local()  # the sender of redirects
 
     def redirects():
         return int(re.search(r"Icmp6InRedirects\s+(\d+)",

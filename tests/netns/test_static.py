@@ -2,10 +2,11 @@
 """riptided for minimal hosts: built with -Dstatic=true, in a root without other files."""
 
 import os
-import subprocess
 
 import pytest
-from netns import REPOSITORY, Daemon, routes, rules, wait_window
+from netns import REPOSITORY, Daemon, routes, rules, run, wait_window
+
+pytestmark = pytest.mark.xdist_group("root")  # as one process builds it
 
 MAX_BYTES = 1_200_000
 
@@ -13,17 +14,13 @@ MAX_BYTES = 1_200_000
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     """A directory that contains only riptided."""
-    archive = subprocess.run(["cc", "-print-file-name=libmnl.a"], check=True, stdout=subprocess.PIPE,
-                             universal_newlines=True).stdout.strip()
+    archive = run("cc", "-print-file-name=libmnl.a").stdout.strip()
     if not os.path.isabs(archive) and not list(REPOSITORY.glob("subprojects/libmnl-*/src")):
         pytest.skip("no archive of libmnl, and its source could not be fetched")
     build, directory = tmp_path_factory.mktemp("static"), tmp_path_factory.mktemp("root")
-    for command in (["meson", "setup", build, REPOSITORY, "-Dstatic=true", "-Dwerror=true"],
-                    ["ninja", "-C", build, "cli/riptided"],
-                    ["cp", build / "cli" / "riptided", directory]):
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, universal_newlines=True)
-        assert done.returncode == 0, done.stdout
+    run("meson", "setup", build, REPOSITORY, "-Dstatic=true", "-Dwerror=true")
+    run("ninja", "-C", build, "cli/riptided")
+    run("cp", build / "cli" / "riptided", directory)
     return directory
 
 
@@ -32,8 +29,7 @@ def test_it_is_small_and_needs_nothing(root):
     size = (root / "riptided").stat().st_size
     print(f"static riptided: {size:,} bytes")
     assert size <= MAX_BYTES
-    said = subprocess.run(["readelf", "-d", "-l", root / "riptided"], check=True,
-                          stdout=subprocess.PIPE, universal_newlines=True).stdout
+    said = run("readelf", "-d", "-l", root / "riptided").stdout
     assert "NEEDED" not in said and "INTERP" not in said
 
 

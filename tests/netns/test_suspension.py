@@ -67,12 +67,9 @@ SHALLOW = [f"10.9.{i}.1" for i in range(16, 32)]  # sources: no single one decid
 @pytest.fixture
 def shallow():
     """Two hosts with 50 ms and 50 Mbit/s between them (buffer: 20)."""
-    near, far = Host("near"), Host("far")
-    addresses = {near.name: ["10.9.1.1"], far.name: SHALLOW}
-    with wanbox.Wan(addresses, ["delay=25ms,rate=50mbit,buffer=30000b"]):
+    with Host("near") as near, Host("far") as far, \
+            wanbox.Wan({near.name: ["10.9.1.1"], far.name: SHALLOW}, ["delay=25ms,rate=50mbit,buffer=30000b"]):
         yield near, far
-    for host in (near, far):
-        host.close()
 
 
 def cwnds(near, far, n, address=SHALLOW[0]):

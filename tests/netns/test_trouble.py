@@ -6,12 +6,11 @@ import contextlib
 import os
 import re
 import resource
-import subprocess
 
 import pytest
 from cgroups import mounted
 from control import riptide_json, status
-from netns import (BY_ROUTES, DEADLINE_S, PATIENCE, RIPTIDE, RIPTIDED, Daemon, routes, rules, wait_until, wait_window,
+from netns import (BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, routes, rules, wait_until, wait_window,
                    windows)
 
 WARNING = {"--state": "warning: state not saved: ", "--metrics": "warning: metrics not saved: "}
@@ -131,26 +130,24 @@ def test_what_cannot_be_written_does_no_harm(net, command):
         pass
 
 
-def change_many_routes(host):
-    """Makes many routes, whose link changes all the time; a call of the result ends that."""
+@contextlib.contextmanager
+def many_routes_change(host):
+    """Makes many routes, whose link changes all the time during the `with`."""
     host.batch("link add idle0 type veth peer name idle1\nlink set idle1 up\naddr add 10.9.9.1/24 dev idle0\nlink set idle0 up\n"
                + "".join(f"route add 20.{n >> 16}.{n >> 8 & 255}.{n & 255} dev idle0\n" for n in range(140_000)))
-    flap = host.start("sh", "-c", "while ip link set idle0 mtu 1400 && ip link set idle0 mtu 1500; do :; done")
-
-    def end():
-        flap.kill()
-        flap.wait()
-    return end
+    with host.running("sh", "-c", "while ip link set idle0 mtu 1400 && ip link set idle0 mtu 1500; do :; done"):
+        yield
 
 
 def test_rounds_go_on_while_many_routes_change_and_the_rules_return(net):
     net.learned("203.0.113.1", 30)
-    end = change_many_routes(net.host)
-    with Daemon(net.host, *BY_ROUTES, interval="200ms", has_rules=False) as daemon:
+    changes = contextlib.ExitStack()
+    changes.enter_context(many_routes_change(net.host))
+    with changes, Daemon(net.host, *BY_ROUTES, interval="200ms", has_rules=False) as daemon:
         wait_until(lambda: status()["round"], "a round")
         number = status()["round"]["number"]
         wait_until(lambda: status()["round"]["number"] > number + 5, "five more rounds")
-        end()
+        changes.close()
         wait_until(lambda: len(rules(net.host)) == 2 and windows(net.host), "rules and routes")
         assert daemon.is_running()
 
@@ -159,11 +156,9 @@ def test_rounds_go_on_while_many_routes_change_and_the_rules_return(net):
                          ids=["doctor", "once"])
 def test_a_command_ends_while_many_routes_change(net, command):
     """--once ends with its rules in place."""
-    end = change_many_routes(net.host)
-    done = net.host.start(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert done.wait(DEADLINE_S * PATIENCE) == 0
-    assert len(rules(net.host)) == (2 if "--once" in command else 0)
-    end()
+    with many_routes_change(net.host):
+        net.host.run(*command)
+        assert len(rules(net.host)) == (2 if "--once" in command else 0)
 
 
 def test_files_that_run_out_later_do_not_stop_it(net):

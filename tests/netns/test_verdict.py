@@ -7,6 +7,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from connection import transfer
 from control import one_line, riptide_json, status, wait_rounds
 from netns import REPOSITORY, RIPTIDE, Daemon, wait_until
 from test_metrics import figures_of
@@ -16,12 +17,6 @@ def count_opened(near):
     """Connections that opened with a window or were held out."""
     figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
     return figures["riptide_connections_total{opened=with_window}"] + figures["riptide_connections_total{opened=held_out}"]
-
-
-def transfer(connect, n_bytes):
-    connection = connect(congestion="cubic")
-    connection.send(n_bytes)
-    connection.finish()
 
 
 def check_metrics(text, found):
@@ -82,11 +77,9 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         assert after == found and n_small[1] >= n_small[0] + 15  # small ones do not count
 
 
-@pytest.mark.parametrize("apply", ["program", "routes"])
-def test_it_says_why_nothing_is_compared(net, cgroup, apply):
+def test_it_says_why_nothing_is_compared(net, daemon):
     reason = "no connection is held out, which needs windows by the program (--apply), and --holdout-percent"
-    below = ("--cgroup", cgroup) if apply != "routes" else ()
-    with Daemon(net.host, "--apply", apply, *below):
+    with daemon("program"):
         assert " ".join(net.host.run(RIPTIDE, "verdict").stdout.split()).startswith(f"Not known. why {reason}")
         document = riptide_json(net.host, "verdict")
         assert (document["time"], document["verdict"]) == (None, "unknown")

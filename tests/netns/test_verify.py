@@ -55,17 +55,6 @@ def test_while_paused_one_connection_is_opened(net):
             server.accept()
 
 
-def test_each_cause_is_named(net, port):
-    net.host.ip("route", "add", "203.0.113.2", "via", "10.0.0.2", "table", "100")
-    net.host.ip("rule", "add", "to", "203.0.113.2", "lookup", "100")
-    net.learned("203.0.113.2", 25)
-    with Daemon.learned(net, {V4: 25}, *BY_ROUTES):
-        assert verify(net, "203.0.113.9", port)[2].startswith("why no connection to it is open to learn from")
-        assert verify(net, "203.0.113.2", port)[2].startswith("why left alone: ")
-        net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--off", "--for", "10min")
-        wait_until(lambda: verify(net, V4, port)[2].startswith("why windows are off for 203.0.113.0/24"), "the cause")
-
-
 def test_rule_for_the_user_of_the_connection_is_named(net, port):
     with Daemon.learned(net, {V4: 25}, *BY_ROUTES):
         net.host.ip("route", "add", "default", "via", "10.0.0.2", "table", "100")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Waits for conditions, with a deadline; a process that is stopped; and percentiles of durations."""
+"""Waits for conditions, with a deadline; what is closed or stopped for a while; and percentiles of durations."""
 
 import contextlib
 import os
@@ -11,12 +11,22 @@ WRAPPER = os.environ.get("RIPTIDE_WRAPPER", "").split()
 IS_SANITIZED = "ASAN_OPTIONS" in os.environ  # as ./dev sets it for its lane
 SLOWNESS = int(os.environ.get("RIPTIDE_PATIENCE", 1))  # of a guest
 PATIENCE = 10 if WRAPPER or IS_SANITIZED else SLOWNESS
-DEADLINE_S = 60  # longer than any awaited event takes on a busy machine
+DEADLINE_S = 60 * PATIENCE  # longer than any awaited event takes on a busy machine
+
+
+class Closing:
+    """What is closed at the end of a `with`."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
 
 
 def wait_until(condition, what, deadline_s=DEADLINE_S):
     """Returns the first true value of condition(); fails after the deadline."""
-    end = time.monotonic() + deadline_s * PATIENCE
+    end = time.monotonic() + deadline_s
     while True:
         value = condition()
         if value:
