@@ -2,10 +2,10 @@
 """A riptided under all kinds of changes at once, for a given time: ./dev soak runs this.
 
 Connections open and close; routes, rules, links and addresses change; other programs change its
-table; operators pause it and give hints; clients are hostile; and in the first third of the time it is
-killed again and again. After each event the routes of TCP and UDP to the same addresses are compared:
-our rules select TCP only, and no event depends on the protocol, so every difference is Riptide's; with
-windows by the program alone (--apply) there is none at any time.
+table; operators pause it and give hints; and in the first third of the time it is killed again and
+again. After each event the routes of TCP and UDP to the same addresses are compared: our rules select
+TCP only, and no event depends on the protocol, so every difference is Riptide's; with windows by the
+program alone (--apply) there is none at any time.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import cgroups  # noqa: E402
-from control import connect, count_fds, is_served, resident_kb, status  # noqa: E402
+from control import count_fds, is_served, resident_kb, status  # noqa: E402
 from netns import BUILD, RIPTIDE, RIPTIDED, TABLE, Daemon, Network, mount_build, routes, rules, wait_until  # noqa: E402
 from programs import Violation  # noqa: E402
 from rtnetlink import Ways, is_alike, link_mtus  # noqa: E402
@@ -36,17 +36,14 @@ ASKED = 200          # addresses whose routes are compared after each event
 LASTS_S = 10         # a difference that lasts longer is a violation
 MTU = 1400           # of some base routes
 EVENT_EVERY_S = 0.1
-HOSTILE = 55         # hostile clients at once; there is room for 64 clients
 GROWTH_KB = 256      # of memory, after the warm-up
 WARM_UP_S = 40
 MIN_ROWS = 30        # after the warm-up, for a judgement
-CLIENTS = 64 + 4     # open files beyond the daemon's minimum: clients, files being written
+MORE_FILES = 8       # than the fewest of the daemon: clients, those that it writes
 GATEWAYS = {4: ("10.0.0.1 dev eth0", "10.0.0.2 dev eth0", "10.0.1.1 dev eth1"),
             6: ("fd00::1 dev eth0", "fd00::2 dev eth0", "fd00:0:0:1::1 dev eth1")}
 CONFIGS = ("", "cwnd-max = 60\n", "max-destinations = 300\n", "[prefix 203.0.113.0/25]\ncwnd-max = 20\n",
            "scope = 203.0.113.0/24, 2001:db8::/64\n")
-HARM = (b"", b'{"request":"show"}\n' * 100, b"garbage\n" * 500, b"\0" * 4096, b"[" * 4095 + b"\n",
-        b'{"request":"explain","dst":"203.0.113.7"}\n' * 80)
 WORDS = "", "", "", f"mtu {MTU}", "advmss 1200", "initcwnd 33", "metric 50"
 # How often; what breaks something; what repairs it.
 ROUTING = (
@@ -87,7 +84,7 @@ class Figures:
     def judge(self):
         """Raises Violation if memory or files grow."""
         files = [row[1] for row in self.rows] or [0]
-        if self.growth_kb() > GROWTH_KB or max(files) - min(files) > CLIENTS:
+        if self.growth_kb() > GROWTH_KB or max(files) - min(files) > MORE_FILES:
             raise Violation(f"memory grew by {self.growth_kb():.0f} kB after the warm-up, files went from {min(files)} to {max(files)}")
 
     def __str__(self):
@@ -138,14 +135,13 @@ class Soak(Closing):
                         "route add default via fd00:0:0:1::1 table 100\n")
         self.watch = Watch(self.host, LASTS_S * (apply != "program"))
         self.undo = []   # commands that repair the damage
-        self.clients = []
         near, far = (f"/run/netns/{host.name}" for host in (self.host, self.net.world))
         self.load = subprocess.Popen(["sh", "-c", f"""n=0; while :; do n=$((n % {HOSTS} + 1)); for net in cb0071 c63364; do
                                       {CHURN} churn {near} {far} $net$(printf %02x $n) 50; done; done"""],
                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         self.kept = [self.net.learned(address) for address in addresses(KEPT)]
         self.start()
-        self.kinds = {self.routing: 42, self.harm: 6, self.hint: 2, self.pause: 1, self.stop_for_a_while: 1}
+        self.kinds = {self.routing: 48, self.hint: 2, self.pause: 1, self.stop_for_a_while: 1}
         if apply != "program":
             self.kinds[self.foreign_hand] = 4
         if apply != "routes":
@@ -162,7 +158,6 @@ class Soak(Closing):
                              "--state", "/run/churn.state", "--metrics", "/run/churn.prom", "--log-level", "warning",
                              interval="200ms", config=self.rng.choice(CONFIGS))
         wait_until(lambda: self.check() or is_served(), "the control socket")
-        self.host.run(RIPTIDE, "resume")  # the state keeps a pause, which may have found no place to end
         wait_until(lambda: self.check() or len(rules(self.host)) == 2 * (self.apply != "program"), "our rules")
         self.figures.rows = []
 
@@ -170,15 +165,9 @@ class Soak(Closing):
         if not self.daemon.is_running():
             raise Violation(f"riptided ended with {self.daemon.process.returncode}")
 
-    def leave(self):
-        for client in self.clients:
-            client.close()
-        self.clients = []
-
     def kill(self):
         """Kills riptided. Then a flush, as by a service manager, or only the next start."""
         self.daemon.kill()
-        self.leave()
         if self.rng.random() < 0.5:
             self.host.run(RIPTIDED, "--flush")
             self.check_nothing_left("a flush")
@@ -186,7 +175,6 @@ class Soak(Closing):
         self.figures.n_kills += 1
 
     def end(self):
-        self.leave()
         self.daemon.stop()
         self.check_nothing_left("riptided ended with 0, and")
         self.figures.judge()
@@ -197,7 +185,6 @@ class Soak(Closing):
             raise Violation(f"{what} left: {left}")
 
     def sample(self):
-        """Clients may occupy all places of others, not root's."""
         self.figures.rows.append((resident_kb(self.daemon.pid), count_fds(self.daemon.pid)))
         self.figures.late_ms.append(wait_until(lambda: status()["round"], "a round")["late_ms"])
 
@@ -255,18 +242,6 @@ class Soak(Closing):
         """Another program's rule, before or after ours, for the time of one event."""
         with cgroups.OtherProgram(self.cgroup, takes_callbacks=True):
             self.watch.judge()
-
-    def harm(self):
-        """As many clients as there is room for, which send something and read nothing; some of the former ones go."""
-        send = self.rng.choice(HARM)
-        while len(self.clients) > HOSTILE // 2:
-            self.clients.pop(self.rng.randrange(len(self.clients))).close()
-        for _ in range(HOSTILE - len(self.clients)):
-            client = connect()
-            client.setblocking(False)
-            with contextlib.suppress(OSError):
-                client.sendall(send)
-            self.clients.append(client)
 
     def hint(self):
         self.host.run(RIPTIDE, "hint", self.prefix()[1], "--max", "15", "--for", "2s", check=False)
