@@ -151,13 +151,6 @@ def cookie_of(end):
     return struct.unpack("Q", end.getsockopt(socket.SOL_SOCKET, SO_COOKIE, 8))[0]
 
 
-def checksum(data):
-    """The checksum of IP, ICMP and TCP, over a packet's words."""
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    total = (total & 0xffff) + (total >> 16)
-    return ~(total + (total >> 16)) & 0xffff
-
-
 def host_address(host, peer):
     """The source address of the host's route to the peer."""
     return host.ip_json("route", "get", peer)[0]["prefsrc"]

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from connection import Connection, checksum, cookie_of, host_address, tcp_info  # noqa: F401
+from connection import Connection, cookie_of, host_address, tcp_info  # noqa: F401
 from waiting import DEADLINE_S, IS_SANITIZED, WRAPPER, Closing, stopped, wait_until  # noqa: F401
 
 REPOSITORY = Path(__file__).resolve().parents[2]

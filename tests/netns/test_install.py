@@ -183,12 +183,7 @@ def test_hardening_by_linker_and_compiler(name):
         assert re.search(r"Flags: .*\bPIE\b", dynamic)
     assert re.search(r"Flags: .*\bNOW\b|\(BIND_NOW\)", dynamic)
     assert "GNU_RELRO" in segments and "TEXTREL" not in dynamic
-    loaded = [line.split() for line in segments.splitlines()
-              if line.split()[:1] in (["LOAD"], ["GNU_STACK"])]
-    assert "GNU_STACK" in [segment[0] for segment in loaded]
-    for segment in loaded:
-        flags = "".join(segment[6:-1])
-        assert not ("W" in flags and "E" in flags), segment
+    assert "GNU_STACK" in segments and not re.search(r"\bRWE\b|\bWE\b", segments)
     symbols = readelf("--dyn-syms", name)
     assert "__stack_chk_fail" in symbols
     assert re.search(r"\b__v?(sn|f)printf_chk\b", symbols)

@@ -3,7 +3,6 @@
 log."""
 
 import contextlib
-import itertools
 import json
 import math
 import os
@@ -123,11 +122,6 @@ TARGETS = [(panel["title"], target) for panel in PANELS for target in panel.get(
 PROMETHEUS, PORT = "127.0.0.1:9090", 9091
 
 
-def cells(panel):
-    at = panel["gridPos"]
-    return set(itertools.product(range(at["x"], at["x"] + at["w"]), range(at["y"], at["y"] + at["h"])))
-
-
 def test_the_form_is_what_grafana_reads():
     assert DASHBOARD["schemaVersion"] >= 36 and DASHBOARD["title"] and DASHBOARD["uid"]
     variables = {variable["name"]: variable for variable in DASHBOARD["templating"]["list"]}
@@ -141,8 +135,6 @@ def test_the_form_is_what_grafana_reads():
             assert panel["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
             refs = [target["refId"] for target in panel["targets"]]
             assert len(set(refs)) == len(refs) > 0
-    for one, other in itertools.combinations(PANELS, 2):
-        assert not cells(one) & cells(other), (one["title"], other["title"])
 
 
 def ask(host, what, **parameters):

@@ -2,37 +2,25 @@
 """Forgery: of packets, of the claim of a namespace, of messages in the kernel's name."""
 
 import socket
-import struct
 import sys
 
 import pytest
-from netns import (RIPTIDED, Daemon, checksum, observe, rules, wait_until,
-                   wait_window, windows)
+from netns import RIPTIDED, Daemon, observe, rules, wait_until, wait_window, windows
 from programs import Driver
 
 PEER, NEIGHBOUR = "203.0.113.1", "203.0.113.2"
-
-
-def forge_syn(world, source, target, port):
-    """Sends a SYN from a forged address, whose answers reach no host."""
-    addresses = socket.inet_aton(source) + socket.inet_aton(target)
-
-    def segment(check):
-        return struct.pack("!HHIIBBHHH", 40000, port, 1, 0, 0x50, 0x02, 65535, check, 0)
-
-    pseudo = addresses + struct.pack("!BBH", 0, socket.IPPROTO_TCP, 20)
-    with world.entered(), socket.socket(socket.AF_INET, socket.SOCK_RAW,
-                                        socket.IPPROTO_RAW) as raw:
-        header = struct.pack("!BBHHHBBH", 0x45, 0, 40, 1, 0, 64, socket.IPPROTO_TCP, 0)
-        raw.sendto(header + addresses + segment(checksum(pseudo + segment(0))), (target, 0))
+IP_TRANSPARENT = 19  # with any source address
 
 
 def test_a_forged_source_teaches_nothing(net):
     """Its handshake is never complete, so there is no connection to learn from."""
     forged = "192.0.2.66"
     cwnd = net.learned(PEER, 20).cwnd()
-    with net.host.server() as listener:
-        forge_syn(net.world, forged, "10.0.0.10", listener.getsockname()[1])
+    with net.host.server() as listener, net.world.socket(socket.AF_INET) as forger:
+        forger.setsockopt(socket.IPPROTO_IP, IP_TRANSPARENT, 1)
+        forger.bind((forged, 0))  # where answers reach nobody
+        forger.setblocking(False)
+        forger.connect_ex(("10.0.0.10", listener.getsockname()[1]))
         wait_until(lambda: forged in net.host.run("ss", "-tnH", "state", "syn-recv").stdout,
                    "a connection half open")
         with Daemon(net.host):

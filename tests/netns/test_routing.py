@@ -16,64 +16,37 @@ from twins import Twins, prefix_key
 # Values of the names in the lines below.
 WORDS = {
     4: {"family": 4, "peer": PEER[4], "host": f"{PEER[4]}/32", "first": FIRST[4],
-        "second": SECOND[4], "other": "10.0.1.1", "source": "10.0.0.10", "beyond": "198.51.100.1",
-        "prefix": "203.0.0.0/16", "specific": "203.0.113.128/25", "subnet": "203.0.113.0/24"},
+        "second": SECOND[4], "other": "10.0.1.1", "off_link": "10.77.7.7", "source": "10.0.0.10",
+        "other_source": "10.0.1.10", "beyond": "198.51.100.1", "specific": "203.0.113.128/25",
+        "subnet": "203.0.113.0/24"},
     6: {"family": 6, "peer": PEER[6], "host": f"{PEER[6]}/128", "first": FIRST[6],
-        "second": SECOND[6], "other": "fd00:0:0:1::1", "source": "fd00::10",
-        "beyond": "2001:db8:1::1", "prefix": "2001:db8::/48", "specific": "2001:db8:0:7::/64",
+        "second": SECOND[6], "other": "fd00:0:0:1::1", "off_link": "fd77::7", "source": "fd00::10",
+        "other_source": "fd00:0:0:1::10", "beyond": "2001:db8:1::1", "specific": "2001:db8:0:7::/64",
         "subnet": "2001:db8::/64"},
 }
-BASES = {
-    4: """
-        via 10.0.0.1
-        via 10.0.0.2 mtu 1400 advmss 1300
-        via 10.0.0.1 mtu lock 1300
-        via 10.0.0.1 src 10.0.1.10
-        via 10.0.0.1 rto_min 50ms
-        via 10.0.0.1 rtt 40ms rttvar 20ms ssthresh 80 reordering 5 hoplimit 9 quickack 1
-        via 10.0.0.1 features ecn
-        via 10.0.0.1 initcwnd 30 initrwnd 20
-        via 10.0.1.1 metric 50
-        via 10.77.7.7 dev eth0 onlink
-        dev eth1 scope link
-        nhid 7
-        nhid 8 mtu 1400 src 10.0.0.10
-    """,
-    6: """
-        via fd00::1
-        via fd00::2 mtu 1400 advmss 1300
-        via fd00::1 mtu lock 1300
-        via fd00::1 src fd00:0:0:1::10
-        via fd00::1 rto_min 50ms
-        via fd00::1 rtt 40ms rttvar 20ms ssthresh 80 reordering 5 hoplimit 9 quickack 1
-        via fd00::1 features ecn
-        via fd00::1 initcwnd 30 initrwnd 20
-        via fd00:0:0:1::1 metric 50
-        via fd77::7 dev eth0 onlink
-        dev eth1
-        nhid 7
-        nhid 8 mtu 1400 src fd00::10
-    """,
-}
+BASES = """
+    via {first}
+    via {second} mtu 1400 advmss 1300
+    via {first} mtu lock 1300
+    via {first} src {other_source}
+    via {first} rto_min 50ms
+    via {first} rtt 40ms rttvar 20ms ssthresh 80 reordering 5 hoplimit 9 quickack 1
+    via {first} features ecn
+    via {first} initcwnd 30 initrwnd 20
+    via {other} metric 50
+    via {off_link} dev eth0 onlink
+    dev eth1
+    nhid 7
+    nhid 8 mtu 1400 src {source}
+"""
 # A copy of these would lead some flows another way, or share its window with other routes.
-NOT_TO_COPY = {
-    4: """
-        nhid 9
-        via 10.0.0.1 congctl reno
-        via 10.0.0.1 realm 7
-        via inet6 fd00::2 dev eth0
-        nhid 10
-        nexthop via 10.0.0.1 nexthop via 10.0.0.2 weight 3
-        mtu 1400 nexthop via 10.0.0.1 dev eth0 nexthop via 10.0.1.1 dev eth1 weight 2
-    """,
-    6: """
-        nhid 9
-        via fd00::1 pref high
-        via fd00::1 congctl reno
-        nexthop via fd00::1 nexthop via fd00::2 weight 3
-        mtu 1400 nexthop via fd00::1 dev eth0 nexthop via fd00:0:0:1::1 dev eth1 weight 2
-    """,
-}
+NOT_TO_COPY = """
+    nhid 9
+    via {first} congctl reno
+    nexthop via {first} nexthop via {second} weight 3
+    mtu 1400 nexthop via {first} dev eth0 nexthop via {other} dev eth1 weight 2
+"""
+NOT_TO_COPY_OF = {4: "via {first} realm 7\nvia inet6 fd00::2 dev eth0\nnhid 10", 6: "via {first} pref high"}
 NEXTHOPS = """
     nexthop add id 7 via {first} dev eth0
     nexthop add id 8 via {other} dev eth1
@@ -84,8 +57,8 @@ NEXTHOPS = """
 
 def each_base(family):
     """Each kind of base route in turn: those that can be copied, and those that cannot."""
-    for sign, bases in (("", BASES), ("-", NOT_TO_COPY)):
-        for base in bases[family].strip().splitlines():
+    for sign, bases in (("", BASES), ("-", NOT_TO_COPY + NOT_TO_COPY_OF[family])):
+        for base in bases.strip().splitlines():
             yield f"- route del default\n{sign} route add default {base.strip()}"
 
 
