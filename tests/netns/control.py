@@ -24,14 +24,7 @@ def connect(path=PATH):
 
 def read_line(client):
     """Reads an answer, as bytes; if the daemon closes early, the received part."""
-    chunks = []
-    with contextlib.suppress(ConnectionResetError):
-        while not chunks or not chunks[-1].endswith(b"\n"):
-            chunk = client.recv(1 << 16)
-            if not chunk:
-                break
-            chunks.append(chunk)
-    return b"".join(chunks)
+    return client.makefile("rb").readline()
 
 
 def ask(request, path=PATH):
