@@ -18,14 +18,6 @@ RIPTIDE_PUBLIC const char *riptide_version(void)
     return RIPTIDE_VERSION;
 }
 
-void freep(void *pointerp)
-{
-    void *pointer;
-
-    memcpy(&pointer, pointerp, sizeof(pointer));
-    free(pointer);
-}
-
 void closep(int *fdp)
 {
     if (*fdp >= 0)

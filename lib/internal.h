@@ -39,9 +39,6 @@ static inline uint32_t window_step(uint32_t cwnd)
     return cwnd >= 30 ? cwnd / 10 : 2;
 }
 
-/* For CLEANUP on a pointer from malloc. */
-void freep(void *pointerp);
-
 /* Closes the fd and sets it to -1; -1 is no fd. Also for CLEANUP. */
 void closep(int *fdp);
 

@@ -62,14 +62,14 @@ void prefix_table_deinit(struct prefix_table *table)
  */
 static inline uint32_t slot_in(const struct prefix_table *table, uint32_t bucket)
 {
-    return table->buckets[bucket] & (table->n_buckets - 1);
+    return table->buckets[bucket] & (2 * table->capacity - 1);
 }
 
 /* The bucket with the key, or the empty one for it. */
 static inline uint32_t bucket_of(const struct prefix_table *table, const struct riptide_prefix *key,
                                  uint32_t h)
 {
-    uint32_t mask = table->n_buckets - 1, b = h & mask;
+    uint32_t mask = 2 * table->capacity - 1, b = h & mask;
 
     while (table->buckets[b] != PREFIX_TABLE_NONE &&
            ((table->buckets[b] ^ h) > mask || !prefix_equal(key_at(table, slot_in(table, b)), key)))
@@ -82,7 +82,7 @@ static void put(struct prefix_table *table, uint32_t slot)
     const struct riptide_prefix *key = key_at(table, slot);
     uint32_t h = hash(table, key);
 
-    table->buckets[bucket_of(table, key, h)] = (h & ~(table->n_buckets - 1)) | slot;
+    table->buckets[bucket_of(table, key, h)] = (h & ~(2 * table->capacity - 1)) | slot;
 }
 
 uint32_t prefix_table_find(const struct prefix_table *table, const struct riptide_prefix *key)
@@ -98,7 +98,7 @@ uint32_t prefix_table_find(const struct prefix_table *table, const struct riptid
 void prefix_table_guess(const struct prefix_table *table, const struct riptide_prefix *const *keys,
                         size_t n, uint32_t *slots)
 {
-    uint32_t mask = table->n_buckets - 1;
+    uint32_t mask = 2 * table->capacity - 1;
 
     if (table->n == 0) {
         memset(slots, 0xff, n * sizeof(*slots));
@@ -153,7 +153,6 @@ static int grow(struct prefix_table *table)
     table->capacity = capacity;
     free(table->buckets);
     table->buckets = buckets;
-    table->n_buckets = capacity * 2;
     memset(buckets, 0xff, buckets_bytes);
     for (uint32_t slot = 0; slot < table->n_slots; slot++)
         put(table, slot);
@@ -193,7 +192,7 @@ int prefix_table_insert(struct prefix_table *table, const struct riptide_prefix 
 void prefix_table_remove(struct prefix_table *table, uint32_t slot)
 {
     const struct riptide_prefix *key = key_at(table, slot);
-    uint32_t mask = table->n_buckets - 1, hole = bucket_of(table, key, hash(table, key));
+    uint32_t mask = 2 * table->capacity - 1, hole = bucket_of(table, key, hash(table, key));
 
     /* Move back each follower whose home is at or before the hole (cyclically). */
     for (uint32_t b = (hole + 1) & mask; table->buckets[b] != PREFIX_TABLE_NONE;

@@ -24,8 +24,7 @@ struct prefix_table {
     uint32_t n_slots;       /* slots ever used: all below are in use or in the free list */
     uint32_t capacity;      /* slots allocated */
     uint32_t free;          /* first of the free list, linked through the entries */
-    uint32_t *buckets;      /* slots, open addressing with linear probing */
-    uint32_t n_buckets;
+    uint32_t *buckets;      /* twice as many, of slots; open addressing with linear probing */
 };
 
 /* The seed is from the table's address, which peers that choose their own cannot know. */

@@ -173,7 +173,7 @@ bool state_load(struct riptide_agent *agent)
 {
     struct riptide_error destinations, others = { .text = "" };
     struct clocks clocks = read_clocks();
-    CLEANUP(freep) char *text = NULL;
+    char *text = NULL;
     size_t n = 0;
     int r;
 
@@ -181,6 +181,7 @@ bool state_load(struct riptide_agent *agent)
         return false;
     r = read_file(agent->state, &text, &n);
     if (r > 0) {
+        free(text);
         error_set(&agent->state_said, "%s: %s; starting empty", agent->state,
                   r == EINVAL || r == ELOOP ? "is no regular file" : strerror(r));
         return r != ENOENT;
@@ -188,6 +189,7 @@ bool state_load(struct riptide_agent *agent)
     r = riptide_estimator_load(agent->estimator, clocks.now_ns, clocks.realtime_ns, text, n,
                                &destinations);
     state_text_load(agent, text, clocks, &others);
+    free(text);
     error_set(&agent->state_said, "%s: %s%s; %s%s", agent->state, destinations.text,
               r == 0 ? "" : "; no destinations loaded", others.text,
               r != 0 && keep_old(agent) ? "; kept as .old" : "");

@@ -173,17 +173,9 @@ int dump_start(struct dump *dump)
     return r < 0 ? give_up(dump, r) : ask(dump);
 }
 
-/* Whether the message is about a socket of this dump, as nearly every one is. */
-static bool is_data(const struct dump *dump, const struct nlmsghdr *message)
-{
-    return message->nlmsg_type == TCPDIAG_GETSOCK && message->nlmsg_seq == dump->seq &&
-           message->nlmsg_pid == dump->portid;
-}
-
 /* While it is waiting afterwards, all later messages are old. */
-static int take_other(struct dump *dump, const struct nlmsghdr *message)
+static int take_other(struct dump *dump, const struct nlmsghdr *message, bool is_answer)
 {
-    bool is_answer = message->nlmsg_pid == dump->portid && message->nlmsg_seq == dump->seq;
     bool is_end = message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR;
     int error;
 
@@ -208,6 +200,7 @@ static int take_datagram(struct dump *dump, size_t len)
 {
     struct netlink_walk all = { (void *)dump->netlink.buffer, len }, walk = all;
     const struct nlmsghdr *message;
+    bool is_answer;
     int r;
 
     while ((message = netlink_next_message(&walk))) {
@@ -216,9 +209,10 @@ static int take_datagram(struct dump *dump, size_t len)
          * would wait for memory.
          */
         __builtin_prefetch((const char *)walk.next + (size_t)AHEAD * message->nlmsg_len);
-        if (is_data(dump, message))
+        is_answer = message->nlmsg_seq == dump->seq && message->nlmsg_pid == dump->portid;
+        if (is_answer && message->nlmsg_type == TCPDIAG_GETSOCK)
             continue;
-        r = take_other(dump, message);
+        r = take_other(dump, message, is_answer);
         if (r < 0 || dump->phase == DUMP_WAITING)
             return r;
         /* dump_pop reads only the type. */

@@ -61,7 +61,7 @@ static void lead_to(struct filter *filter, int place)
         push(filter, INET_DIAG_BC_JMP, NULL, 0, place);
 }
 
-/* Like test_port, puts a test in front of that place. */
+/* Puts a test in front of that place. */
 static int test_prefix(struct filter *filter, const struct riptide_prefix *dst, int place,
                        int otherwise)
 {
@@ -80,15 +80,6 @@ static int test_prefix(struct filter *filter, const struct riptide_prefix *dst, 
                 sizeof(condition) + prefix_family_bits(dst->family) / 8, otherwise);
 }
 
-/* Tests whether the port is at least `min`, which is `no` of a second operation. */
-static int test_port(struct filter *filter, uint8_t opcode, uint32_t min, int place, int otherwise)
-{
-    struct inet_diag_bc_op operand = { .no = (uint16_t)min };
-
-    lead_to(filter, place);
-    return push(filter, opcode, &operand, sizeof(operand), otherwise);
-}
-
 static bool contains(const struct ports *ports, uint32_t port)
 {
     for (size_t i = 0; i < ports->n; i++) {
@@ -105,9 +96,9 @@ static bool contains(const struct ports *ports, uint32_t port)
 static int put_ports(struct filter *filter, uint8_t opcode, const struct ports *ports,
                      uint32_t first, uint32_t last, int inside)
 {
-    int middle = (int)(first + last) / 2;
+    int middle = (int)(first + last) / 2, low, high;
+    struct inet_diag_bc_op operand = { .no = 0 };
     uint32_t cut = 0;
-    int low, high;
 
     for (size_t i = 0; i < 2 * ports->n; i++) {
         const struct riptide_port_range *range = &ports->ranges[i / 2];
@@ -121,7 +112,12 @@ static int put_ports(struct filter *filter, uint8_t opcode, const struct ports *
         return contains(ports, first) ? inside : PLACE_REJECT;
     low = put_ports(filter, opcode, ports, first, cut - 1, inside);
     high = put_ports(filter, opcode, ports, cut, last, inside);
-    return low == high ? low : test_port(filter, opcode, cut, high, low);
+    if (low == high)
+        return low;
+    /* Whether the port is at least that, as `no` of a second operation. */
+    operand.no = (uint16_t)cut;
+    lead_to(filter, high);
+    return push(filter, opcode, &operand, sizeof(operand), low);
 }
 
 static int place_of(bool verdict)
@@ -188,16 +184,6 @@ static int put_prefixes(struct filter *filter)
     return test_prefix(filter, &any4, v4, v6);
 }
 
-/* The cheapest tests come first, so they are written last. */
-static void compile(struct filter *filter)
-{
-    int place = filter->is_partial ? PLACE_ACCEPT : put_prefixes(filter);
-
-    place = put_ports(filter, INET_DIAG_BC_D_GE, &filter->remote, 0, UINT16_MAX, place);
-    place = put_ports(filter, INET_DIAG_BC_S_GE, &filter->local, 0, UINT16_MAX, place);
-    lead_to(filter, place);
-}
-
 static void copy_ports(struct ports *copy, const struct riptide_port_range *ranges, size_t n)
 {
     for (; copy->n < n; copy->n++)
@@ -207,7 +193,7 @@ static void copy_ports(struct ports *copy, const struct riptide_port_range *rang
 int filter_init(struct filter *filter, const struct riptide_scope *scope)
 {
     struct prefix_set *set = &filter->prefixes;
-    int r = 0;
+    int place = PLACE_ACCEPT, r = 0;
 
     copy_ports(&filter->local, scope->local_ports, scope->n_local_ports);
     copy_ports(&filter->remote, scope->remote_ports, scope->n_remote_ports);
@@ -220,7 +206,12 @@ int filter_init(struct filter *filter, const struct riptide_scope *scope)
         return r;
     prefix_set_finish(set);
     filter->is_partial = set->n > FILTER_MAX_PREFIXES;
-    compile(filter);
+    /* The cheapest tests come first, so they are written last. */
+    if (!filter->is_partial)
+        place = put_prefixes(filter);
+    place = put_ports(filter, INET_DIAG_BC_D_GE, &filter->remote, 0, UINT16_MAX, place);
+    place = put_ports(filter, INET_DIAG_BC_S_GE, &filter->local, 0, UINT16_MAX, place);
+    lead_to(filter, place);
     return 0;
 }
 

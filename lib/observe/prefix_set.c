@@ -55,16 +55,6 @@ static void put(struct prefix_set *set, struct prefix_rule rule)
     set->rules[set->n++] = rule;
 }
 
-/* A shorter prefix contains addresses with any last byte. */
-static void note_last_byte(struct prefix_set *set, const struct riptide_prefix *prefix)
-{
-    uint8_t bits = prefix_family_bits(prefix->family), byte = prefix->addr[bits == 32 ? 3 : 15];
-
-    if (prefix->len < bits)
-        memset(set->last_bytes, 0xff, sizeof(set->last_bytes));
-    set->last_bytes[byte / 64] |= UINT64_C(1) << byte % 64;
-}
-
 void prefix_set_finish(struct prefix_set *set)
 {
     uint32_t n = set->n;
@@ -77,8 +67,14 @@ void prefix_set_finish(struct prefix_set *set)
         put(set, set->rules[i]);
     set->n4 = 0;
     for (uint32_t i = 0; i < set->n; i++) {
-        note_last_byte(set, &set->rules[i].prefix);
-        set->n4 += set->rules[i].prefix.family == AF_INET;
+        const struct riptide_prefix *prefix = &set->rules[i].prefix;
+        uint8_t bits = prefix_family_bits(prefix->family), byte = prefix->addr[bits == 32 ? 3 : 15];
+
+        /* A shorter prefix contains addresses with any last byte. */
+        if (prefix->len < bits)
+            memset(set->last_bytes, 0xff, sizeof(set->last_bytes));
+        set->last_bytes[byte / 64] |= UINT64_C(1) << byte % 64;
+        set->n4 += bits == 32;
     }
 }
 

@@ -29,12 +29,11 @@ static uint64_t give(struct kernel *kernel)
 TEST(cookies_of_a_dump_are_told_from_others)
 {
     enum { OPEN = 5000, CLOSED = 1000, DUMPS = 50 };
-    CLEANUP(freep) struct seen *seen = calloc(1, sizeof(*seen));
+    static struct seen table, *seen = &table;
     uint64_t open[OPEN], closed[CLOSED];
     struct kernel kernel = { .block_cookies = SEEN_COOKIES_PER_BLOCK };
 
     seed_random();
-    assert_non_null(seen);
     for (int dump = 0; dump < DUMPS; dump++) {
         for (int i = 0; i < OPEN; i++) {
             open[i] = give(&kernel);
@@ -58,12 +57,11 @@ TEST(cookies_of_a_dump_are_told_from_others)
 /* Of a kernel with smaller blocks: a new cookie may be below one that a dump has shown. */
 TEST(cookies_that_count_up_otherwise_are_noticed)
 {
-    CLEANUP(freep) struct seen *seen = calloc(1, sizeof(*seen));
+    static struct seen table, *seen = &table;
     struct kernel kernel = { .block_cookies = 64 };
     uint64_t shown, fresh;
 
     seed_random();
-    assert_non_null(seen);
     do {
         shown = give(&kernel);
         seen_add(seen, shown);
@@ -78,9 +76,8 @@ TEST(cookies_that_count_up_otherwise_are_noticed)
 TEST(cookies_that_do_not_count_up_are_never_taken_for_shown)
 {
     const uint64_t others[] = { 0, UINT64_MAX, UINT64_MAX - 5000, UINT64_C(1) << 60 };
-    CLEANUP(freep) struct seen *seen = calloc(1, sizeof(*seen));
+    static struct seen table, *seen = &table;
 
-    assert_non_null(seen);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         seen_add(seen, others[i]);
         seen_settle(seen);
