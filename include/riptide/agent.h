@@ -153,10 +153,10 @@ int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_ev
 int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 
 /*
- * A destination, or that of a peer, seen within the time to live, also with estimate->cwnd 0; and
- * the next with a window (riptide_estimator_next). *windowp and what it points to are valid until
- * the next find, next or pop. What is applied is in force unless it has a `reason`, as "paused": so
- * long a stack of the host's own gives none. Outcomes: RIPTIDE_E_UNKNOWN; RIPTIDE_E_DONE.
+ * Finds a destination, or that of a peer, seen within the time to live, also with estimate->cwnd 0;
+ * or walks over those with a window (riptide_estimator_next). *windowp and what it points to are
+ * valid until the next find, next or pop. An applied window is in force unless it has a `reason`,
+ * as "paused": then the host's own stack gives none. Outcomes: RIPTIDE_E_UNKNOWN; RIPTIDE_E_DONE.
  */
 int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
                        const struct riptide_window **windowp);
@@ -169,8 +169,8 @@ enum riptide_arm {
 };
 
 /*
- * The arm of an established connection, for figures of the host's own: by the cookie of its socket
- * (SO_COOKIE), which is in the program's cgroup; where none is held out, by the peer. Outcomes:
+ * The arm of an established connection of the program's cgroup, for figures of the host's own: by
+ * the cookie of its socket (SO_COOKIE); where none is held out, by the peer. Outcomes:
  * RIPTIDE_E_UNKNOWN: it opened without a window, or there was no place to note it: leave it out.
  */
 int riptide_agent_arm_of(const struct riptide_agent *agent, const struct riptide_prefix *peer,

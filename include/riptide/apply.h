@@ -136,8 +136,8 @@ struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
 
 /*
  * Claims the namespace, removes rules and routes of a crashed predecessor (`error` says so, also
- * with success), attaches the program, installs the rules. It can be tried again after an error,
- * until which the claim may stay. Errors, each with a line:
+ * with success), attaches the program, installs the rules. After an error it can be tried
+ * again; the claim may stay until then. Errors, each with a line:
  *  -EPERM        CAP_NET_ADMIN or CAP_BPF is missing, or a program on the cgroup allows no other
  *  -EBUSY        another applier holds this namespace; the line names its process
  *  -EEXIST       another program uses our table; the line says how
@@ -149,9 +149,9 @@ struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
 int riptide_applier_start(struct riptide_applier *applier, struct riptide_error *error);
 
 /*
- * Takes all of it back, and releases the namespace. Afterwards it can only be read and freed: other
- * calls return -ESHUTDOWN, and the fd is readable, so that a loop notices. Errors: the kernel's
- * first, after all else is removed; -ECHILD.
+ * Takes back all changes, and releases the namespace. Afterwards it can only be read and freed:
+ * other calls return -ESHUTDOWN, and the fd is readable, so that a loop notices. Errors: the
+ * kernel's first, after all else is removed; -ECHILD.
  */
 int riptide_applier_stop(struct riptide_applier *applier);
 

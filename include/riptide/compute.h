@@ -191,7 +191,7 @@ int riptide_estimator_pop(struct riptide_estimator *estimator,
 int riptide_estimator_set_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
 
-/* Removes that of exactly this prefix, the one with an end first. Outcomes: RIPTIDE_E_UNKNOWN. */
+/* Removes a hint of exactly this prefix, that with an end first. Outcomes: RIPTIDE_E_UNKNOWN. */
 int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                   const struct riptide_prefix *dst);
 
@@ -221,7 +221,7 @@ char *riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t
 
 /*
  * Loads the destinations of a state, each with its age by now; of a known one the newer window
- * wins. With success `error`, which may be NULL, has how many were loaded, to be popped; have
+ * wins. With success `error`, which may be NULL, says how many were loaded, and can be popped; have
  * expired; and were skipped: damaged or cut off, no newer than the estimator's, beyond
  * max_destinations, or none under these prefix lengths and this scope. Outcomes: RIPTIDE_E_INVALID:
  * now_ns is before the last tick's. Errors: -EINVAL with nothing changed (not a state, of another
