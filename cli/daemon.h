@@ -178,11 +178,7 @@ void history_note(struct history *history, const struct history_now *now);
 /* Takes hours of a file, but for what is damaged. */
 void history_load(struct history *history, const json_t *hours);
 
-/* In destinations.c: the destination of a peer; of a wider prefix, that of its first address. */
-struct riptide_prefix destinations_group(const struct settings *settings,
-                                         const struct riptide_prefix *peer);
-
-/* "left alone: REASON": what has become of a destination by one backend. */
+/* In destinations.c, "left alone: REASON": what has become of a destination by one backend. */
 void destinations_describe(const struct riptide_route *route, char text[256]);
 
 /* In metrics.c: Prometheus text of now, which the caller frees; NULL: no memory. */

@@ -1,27 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-/* The answer about destinations: a list of all, in pages. Of one: explain.c. */
+/*
+ * The answers about destinations: a list of all, in pages; and of one how its connections start,
+ * why so, and what to do.
+ */
 #include "daemon.h"
 
-#include "cidr.h"
+#include "kernel.h"
 #include "members.h"
 #include "text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
+
+/* The kernel's own window, segments. */
+enum { TEN = 10 };
 
 /* Destinations in one answer, and those that it looks at, which takes a millisecond. */
 enum { PAGE = 256, MAX_LOOKS = 4096 };
 
-struct riptide_prefix destinations_group(const struct settings *settings,
-                                         const struct riptide_prefix *peer)
+static bool is_applied(const struct riptide_route *route)
 {
-    const struct riptide_estimator_config *config = &settings->estimator;
-    struct riptide_prefix host = *peer;
+    return route && route->state == RIPTIDE_ROUTE_APPLIED;
+}
 
-    host.len = cidr_host_len(host.family);
-    return cidr_cut(&host, peer->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
+/* The prefix of that length around an address or a longer one. */
+static struct riptide_prefix cut(const struct riptide_prefix *prefix, uint8_t len)
+{
+    struct riptide_prefix around = *prefix;
+
+    around.len = len;
+    for (size_t i = len / 8; i < sizeof(around.addr); i++)
+        around.addr[i] &= i == len / 8 ? (uint8_t)(0xff00 >> len % 8) : 0;
+    return around;
+}
+
+static bool contains(const struct riptide_prefix *outer, const struct riptide_prefix *inner)
+{
+    const struct riptide_prefix around = cut(inner, outer->len);
+
+    return outer->len <= inner->len && memcmp(&around, outer, sizeof(around)) == 0;
 }
 
 void destinations_describe(const struct riptide_route *route, char text[256])
@@ -44,8 +65,7 @@ void destinations_describe(const struct riptide_route *route, char text[256])
 /* An array, as objects would take five times the work at both ends. */
 static json_t *row_json(const struct riptide_window *window)
 {
-    const bool has_route = window->route && window->route->state == RIPTIDE_ROUTE_APPLIED;
-    const bool has_program = window->program && window->program->state == RIPTIDE_ROUTE_APPLIED;
+    const bool has_route = is_applied(window->route), has_program = is_applied(window->program);
     const struct riptide_route *given = has_program ? window->program : window->route;
     const struct riptide_estimate *estimate = window->estimate;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], reason[256] = "";
@@ -97,10 +117,178 @@ json_t *answer_show(struct daemon *daemon, const struct request *request,
         if (riptide_agent_next(daemon->agent, &cursor, &window) != 0)
             next = json_null();
         else if ((window->route || window->program) &&
-                 (!request->dst.family || cidr_contains(&request->dst, &window->dst)))
+                 (!request->dst.family || contains(&request->dst, &window->dst)))
             json_array_append_new(rows, row_json(window));
     }
     return json_pack("{s:o, s:o, s:[s, s, s, s, s, s], s:o}", "routes", rows, "next",
                      next ? next : json_integer(cursor), "columns", "dst", "window", "by",
                      "connections", "min_rtt_us", "reason", "off", text_or_null(off));
+}
+
+/* As text; null if the family is 0. */
+static json_t *prefix_json(const struct riptide_prefix *prefix)
+{
+    char text[RIPTIDE_PREFIX_TEXT_BYTES] = "";
+
+    if (prefix->family)
+        riptide_prefix_format(prefix, text);
+    return text_or_null(text);
+}
+
+static json_t *window_json(const struct riptide_estimate *estimate, uint64_t ttl_ns)
+{
+    const bool has_flights = estimate->wait > 0;
+    /* It may have been computed before this boot. */
+    const uint64_t age_ns = clock_read_ns(CLOCK_BOOTTIME) - (uint64_t)estimate->updated_ns;
+    const double expires_s = ttl_ns > age_ns ? (double)(ttl_ns - age_ns) / 1e9 : 0;
+    json_t *left_out = json_object();
+
+    for (uint32_t i = RIPTIDE_LEFT_OUT_UNUSED; i <= RIPTIDE_LEFT_OUT_UNMEASURED; i++)
+        json_object_set_new(left_out, riptide_name(RIPTIDE_NAMES_LEFT_OUT, i),
+                            json_integer(estimate->left_out[i - 1]));
+    return json_pack("{s:I, s:o, s:f, s:I, s:I, s:o, s:o, s:I, s:f, s:o?, s:o?, s:o?, s:o?, s:o}",
+                     "connections", (json_int_t)estimate->samples, "left_out", left_out, "smoothed",
+                     estimate->smoothed, "cwnd_min", (json_int_t)estimate->cwnd_min, "cwnd_max",
+                     (json_int_t)estimate->cwnd_max, "hint", prefix_json(&estimate->hint),
+                     "base_cwnd", figure_or_null(estimate->base_cwnd), "cwnd",
+                     (json_int_t)estimate->cwnd, "age_s", (double)age_ns / 1e9, "expires_s",
+                     ttl_ns == RIPTIDE_NEVER_NS ? NULL : json_real(expires_s), "min_rtt_ms",
+                     estimate->min_rtt_us ? json_real(estimate->min_rtt_us / 1e3) : NULL, "fitting",
+                     has_flights ? json_integer(estimate->fitting) : NULL, "against",
+                     has_flights ? json_integer(estimate->against) : NULL, "wait",
+                     figure_or_null(estimate->wait));
+}
+
+/* NULL: it has nothing of the destination. `off`: why what is applied is not in force, or NULL. */
+static json_t *backend_json(const struct riptide_route *route, const char *off)
+{
+    if (!route)
+        return NULL;
+    return json_pack("{s:s, s:I, s:o}", "state",
+                     riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state), "initcwnd",
+                     (json_int_t)route->initcwnd, "reason",
+                     text_or_null(is_applied(route) && off ? off : route->reason));
+}
+
+/* The program gives its window to new connections to the peer, independent of routes. */
+static json_t *program_json(const struct daemon *daemon, const struct riptide_window *window)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    json_t *program = backend_json(window->program, stats->program_reason);
+    const uint32_t percent = window->estimate ? window->estimate->pacing_percent : 0;
+    struct riptide_verdict verdict;
+
+    riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict));
+    json_object_set_new(program, "cgroup", text_or_null(stats->cgroup ? stats->cgroup : ""));
+    json_object_set_new(program, "pacing_percent",
+                        json_integer(percent == RIPTIDE_AT_ONCE ? 0 : percent));
+    json_object_set_new(program, "holdout_percent", json_real(verdict.holdout_percent));
+    return program;
+}
+
+/* The route that TCP of riptided takes. */
+static json_t *kernel_json(const struct kernel_route *route)
+{
+    char dev[IF_NAMESIZE];
+
+    if (route->error)
+        return NULL;
+    if (!if_indextoname(route->ifindex, dev))
+        snprintf(dev, IF_NAMESIZE, "#%u", route->ifindex); /* it no longer exists */
+    /* Linux allows characters that control a terminal or a shell. */
+    for (char *c = dev; *c; c++) {
+        if (!isalnum((unsigned char)*c) && !strchr("#_.:@-", *c))
+            *c = '?';
+    }
+    return json_pack("{s:o, s:I, s:s, s:o}", "dst", prefix_json(&route->match), "table",
+                     (json_int_t)route->table, "dev", dev, "initcwnd",
+                     figure_or_null(route->initcwnd));
+}
+
+/* Why connections do not start with a window of ours. Returns what to do; NULL: nothing. */
+static const char *explain(const struct daemon *daemon, const struct kernel_route *route,
+                           const struct riptide_window *window, char reason[256])
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    const struct riptide_scope *scope = &daemon->settings->observer.scope;
+    const char *no_program = is_applied(window->program) ? stats->program_reason : NULL;
+    const char *no_rules =
+        is_applied(window->route) ? stats->rules_reason[route->match.family != AF_INET] : NULL;
+    const struct riptide_route *shown = window->route ? window->route : window->program;
+    const struct riptide_estimate *estimate = window->estimate;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], before[KERNEL_RULES_BYTES];
+    const char *why = "no connection to it is open to learn from";
+
+    if (daemon->settings->applier.dry_run) {
+        snprintf(reason, 256, "a dry run, which gives no window");
+        return NULL;
+    }
+    if (estimate && estimate->cwnd == 0 && estimate->hint.family) {
+        riptide_prefix_format(&estimate->hint, dst);
+        snprintf(reason, 256, "windows are off for %s, by a hint or a section [prefix]", dst);
+        return "riptide hint lists them";
+    }
+    if (is_applied(window->route) && !no_rules) {
+        kernel_read_rules(route->match.family, route->table, before);
+        snprintf(reason, 256, "%s%s",
+                 *before ? "a rule of another program comes before ours: "
+                         : "the kernel answers by another route than ours",
+                 before);
+        return *before ? REMEDY_OF_RULES : "riptide doctor";
+    }
+    if (no_program || no_rules) {
+        why = no_program ? no_program : no_rules;
+        snprintf(reason, 256, "%s", why);
+        return strcmp(why, "paused") == 0 ? "riptide resume" : "riptide status";
+    }
+    if (shown) {
+        destinations_describe(shown, reason);
+        return shown->state == RIPTIDE_ROUTE_WITHDRAWN ? NULL : "riptide doctor";
+    }
+    if (estimate && estimate->cwnd > 0)
+        why = "its window is given in this round";
+    else if (estimate)
+        why = "of the connections seen last none counts";
+    else if (scope->n_learn + scope->n_exclude + scope->n_local_ports + scope->n_remote_ports > 0)
+        why = "no connection to it is open that scope, exclude and ports let count";
+    snprintf(reason, 256, "%s", why);
+    return NULL;
+}
+
+json_t *answer_explain(struct daemon *daemon, const struct request *request,
+                       struct riptide_error *error)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    const struct settings *settings = daemon->settings;
+    /* Of a wider prefix, the destination of its first address. */
+    const struct riptide_prefix group =
+        cut(&request->dst, request->dst.family == AF_INET ? settings->estimator.prefix_len4
+                                                          : settings->estimator.prefix_len6);
+    const struct riptide_window nothing = { .estimate = NULL }, *found = &nothing;
+    char reason[256] = "";
+    const char *remedy = NULL;
+    struct kernel_route route;
+    uint32_t cwnd = 0, given = 0;
+
+    riptide_agent_find(daemon->agent, &group, &found);
+    kernel_find_route(&request->dst, &route);
+    if (is_applied(found->program) && !stats->program_reason && !settings->applier.dry_run)
+        given = found->program->initcwnd;
+    if (route.error) {
+        snprintf(reason, sizeof(reason), "the kernel has no route: %s", strerror(-route.error));
+    } else {
+        cwnd = route.initcwnd ? route.initcwnd : TEN;
+        /* Without losses or a hint the program leaves a larger window of the route. */
+        if (given > cwnd || (given > 0 && found->estimate && found->estimate->may_lower))
+            cwnd = given;
+        if (!route.is_ours && given == 0)
+            remedy = explain(daemon, &route, found, reason);
+    }
+    return json_pack(
+        "{s:o, s:I, s:o, s:s?, s:s, s:o?, s:o?, s:o?, s:o?, s:o}", "destination",
+        prefix_json(&group), "starts_with", (json_int_t)cwnd, "reason", text_or_null(reason), "do",
+        remedy, "policy", settings->estimator.policy->name, "window",
+        found->estimate ? window_json(found->estimate, settings->estimator.ttl_ns) : NULL,
+        "program", program_json(daemon, found), "route", backend_json(found->route, NULL), "kernel",
+        kernel_json(&route), "changes", changes_json(&daemon->changes, &group));
 }

@@ -5,7 +5,6 @@
  */
 #include "daemon.h"
 
-#include "cidr.h"
 #include "log.h"
 #include "members.h"
 #include "text.h"
@@ -14,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* One for a part of a destination would never have an effect, as hints apply to destinations. */
 int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct riptide_error *error)
@@ -154,7 +154,8 @@ json_t *answer_unhint(struct daemon *daemon, const struct request *request,
     size_t i = hints_count(daemon);
 
     riptide_prefix_format(&request->dst, text);
-    while (i > 0 && !cidr_equal(&daemon->hints.list[i - 1].dst, &request->dst))
+    while (i > 0 &&
+           memcmp(&daemon->hints.list[i - 1].dst, &request->dst, sizeof(request->dst)) != 0)
         i--;
     if (i == 0 || riptide_agent_remove_hint(daemon->agent, &request->dst) != 0) {
         refuse(error, -ENOENT, "%s: there is no hint for it; `riptide hint` lists them", text);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
-#include "cidr.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <libmnl/libmnl.h>
@@ -65,6 +63,12 @@ static uint32_t number_of(const struct nlattr *attribute, uint32_t otherwise)
                                                     : mnl_attr_get_u32(attribute);
 }
 
+/* Of an address. */
+static uint8_t bits_of(uint8_t family)
+{
+    return family == AF_INET ? 32 : 128;
+}
+
 /* While rules are read. */
 struct rules {
     uint32_t table;
@@ -91,8 +95,7 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
     table = number_of(of[FRA_TABLE], header->table);
     suppress = number_of(of[FRA_SUPPRESS_PREFIXLEN], UINT32_MAX);
     if (header->action == FR_ACT_TO_TBL && number_of(of[FRA_PROTOCOL], 0) == OUR_PROTOCOL &&
-        number_of(of[FRA_IP_PROTO], 0) == IPPROTO_TCP &&
-        suppress == cidr_host_len(header->family) - 1u) {
+        number_of(of[FRA_IP_PROTO], 0) == IPPROTO_TCP && suppress == bits_of(header->family) - 1u) {
         rules->n_ours++;
         *is_past = true;
     }
@@ -148,13 +151,13 @@ static int on_route(const struct nlmsghdr *message, void *userdata)
                                     .ifindex = number_of(of[RTA_OIF], 0) };
     if (of[RTA_DST])
         memcpy(route->match.addr, mnl_attr_get_payload(of[RTA_DST]),
-               cidr_host_len(header->rtm_family) / 8u);
+               bits_of(header->rtm_family) / 8u);
     return MNL_CB_STOP;
 }
 
 void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *route)
 {
-    const uint8_t bits = cidr_host_len(peer->family);
+    const uint8_t bits = bits_of(peer->family);
     char buffer[256];
     struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
     struct rtmsg *header = mnl_nlmsg_put_extra_header(request, sizeof(*header));

@@ -5,7 +5,6 @@
  */
 #include "daemon.h"
 
-#include "cidr.h"
 #include "members.h"
 
 #include <string.h>
@@ -13,7 +12,7 @@
 static struct destination_changes *find(struct changes *changes, const struct riptide_prefix *dst)
 {
     for (size_t i = 0; i < CHANGES; i++) {
-        if (cidr_equal(&changes->list[i].latest[0].route.dst, dst))
+        if (memcmp(&changes->list[i].latest[0].route.dst, dst, sizeof(*dst)) == 0)
             return &changes->list[i];
     }
     return NULL;

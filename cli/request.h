@@ -34,14 +34,9 @@ struct request {
 typedef json_t *request_function(struct daemon *daemon, const struct request *request,
                                  struct riptide_error *error);
 
-/* In answers.c, */
-request_function answer_status, answer_verdict, answer_history, answer_metrics;
-/* destinations.c, */
-request_function answer_show;
-/* explain.c, */
-request_function answer_explain;
-/* and hints.c; or a test's. */
-request_function answer_hints, answer_hint, answer_unhint, answer_pause;
+/* In answers.c, destinations.c and hints.c; or a test's. */
+request_function answer_status, answer_verdict, answer_history, answer_metrics, answer_show,
+    answer_explain, answer_hints, answer_hint, answer_unhint, answer_pause;
 
 /*
  * Reads the line (without its newline) and processes it. Returns the answer, which the caller
