@@ -59,7 +59,7 @@ json_t *client_get(const struct command_options *options, json_t *request);
 int client_print(const struct command_options *options, json_t *request,
                  void (*print)(const json_t *answer));
 
-/* How riptided is, and what to do; in state.c. */
+/* How riptided is, and what to do; in status.c. */
 struct state {
     json_t *status;       /* its answer, which the caller frees; NULL: none */
     int error;            /* of asking it; 0: it has answered */
@@ -71,9 +71,6 @@ struct state {
 };
 
 void state_read(struct state *state, const char *control);
-
-/* How the window of an address or prefix comes about, by the answer to `explain`. */
-void derivation_print(const char *dst, const json_t *answer);
 
 /* Which part of connections is held out, by the answer to `verdict`. */
 const char *verdict_phase(const json_t *verdict);

@@ -7,15 +7,19 @@
 #include "daemon.h"
 
 #include "log.h"
+#include "text.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -223,6 +227,38 @@ static int make_agent(struct daemon *daemon, struct riptide_error *error)
     return r;
 }
 
+#define NET_ADMIN (UINT64_C(1) << CAP_NET_ADMIN)
+/* Kernels before 5.19 require it for each window. Not in headers before 5.8. */
+#define BPF (UINT64_C(1) << 39)
+
+/*
+ * Keeps the capabilities that windows need, where they are present, and can gain none again. Before
+ * that, open all files that need root. Without libcap: two system calls suffice.
+ */
+static int drop_privileges(bool is_dry, enum riptide_backend backend, struct riptide_error *error)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    /* Initialised for valgrind, which does not see that the kernel fills both. */
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+    uint64_t kept = backend == RIPTIDE_ROUTES ? NET_ADMIN : NET_ADMIN | BPF, permitted;
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(SYS_capget, &header, data) < 0)
+        return refuse(error, -errno, "cannot drop privileges: %s", strerror(errno));
+    permitted = data[0].permitted | (uint64_t)data[1].permitted << 32;
+    kept &= is_dry ? 0 : permitted;
+    /* A service manager that granted no more may also forbid capset(2). */
+    if (permitted == kept)
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        const uint32_t half = (uint32_t)(kept >> 32 * i);
+
+        data[i] = (struct __user_cap_data_struct){ .permitted = half, .effective = half };
+    }
+    if (syscall(SYS_capset, &header, data) < 0)
+        return refuse(error, -errno, "cannot drop capabilities: %s", strerror(errno));
+    return 0;
+}
+
 /* From an agent to an exit status. */
 static int serve(struct daemon *daemon)
 {
@@ -245,7 +281,7 @@ static int serve(struct daemon *daemon)
     files_load(daemon);
     /* Then all files are open that need root. */
     open_control(daemon);
-    if (privileges_drop(daemon->settings->applier.dry_run, stats->applier->backend, &error) < 0) {
+    if (drop_privileges(daemon->settings->applier.dry_run, stats->applier->backend, &error) < 0) {
         log_line(LOG_ERR, "%s", error.text);
         daemon->ending = ENDING_FAILED;
     } else {

@@ -214,10 +214,4 @@ void files_save(struct daemon *daemon, bool is_synced);
 /* At the end: `r` is the agent's result for the state. Removes the metrics. */
 void files_end(struct daemon *daemon, int r, const struct riptide_error *error);
 
-/*
- * In privileges.c: keeps the capabilities that windows need, where they are present, and can gain
- * none again. Before that, open all files that need root. Errors of the kernel, each with a line.
- */
-int privileges_drop(bool is_dry, enum riptide_backend backend, struct riptide_error *error);
-
 #endif

@@ -47,10 +47,26 @@ __attribute__((format(printf, 4, 5))) static void found(struct host *host, const
     va_end(args);
 }
 
+/* The n-th number, from 0, of net.ipv4.NAME; -1: it cannot be read. */
+static long read_sysctl(const char *name, int n)
+{
+    long values[3] = { -1, -1, -1 };
+    char path[64];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/sys/net/ipv4/%s", name);
+    file = fopen(path, "re");
+    if (file) {
+        (void)!fscanf(file, "%ld %ld %ld", &values[0], &values[1], &values[2]);
+        fclose(file);
+    }
+    return values[n];
+}
+
 /* Then `auto` chooses the program alone, which misses nothing. */
 static bool keeps_idle_windows(void)
 {
-    return kernel_read_sysctl("tcp_slow_start_after_idle", 0) == 0;
+    return read_sysctl("tcp_slow_start_after_idle", 0) == 0;
 }
 
 static void check_daemon(struct host *host)
@@ -161,13 +177,13 @@ static void check_networkd(struct host *host)
  */
 static void check_receiver(struct host *host)
 {
-    const long begins = kernel_read_sysctl("tcp_rmem", 1) / 2 / MSS_BYTES;
+    const long begins = read_sysctl("tcp_rmem", 1) / 2 / MSS_BYTES;
     const long needed = 2 * host->cwnd_max * MSS_BYTES;
-    const long most = kernel_read_sysctl("tcp_rmem", 2);
+    const long most = read_sysctl("tcp_rmem", 2);
     char remedy[96];
 
     snprintf(remedy, sizeof(remedy), "sysctl -w net.ipv4.tcp_rmem=\"%ld %ld %ld\"",
-             kernel_read_sysctl("tcp_rmem", 0), needed, most > needed ? most : needed);
+             read_sysctl("tcp_rmem", 0), needed, most > needed ? most : needed);
     /* The program asks the kernel for more, where riptided knows the peer. */
     if (begins < host->cwnd_max && (!host->state.status || !strcmp(host->by, "routes")))
         found(host, advice, remedy,
@@ -187,7 +203,7 @@ static void check_idle(struct host *host)
 
 static void check_fastopen(struct host *host)
 {
-    const long bits = kernel_read_sysctl("tcp_fastopen", 0);
+    const long bits = read_sysctl("tcp_fastopen", 0);
     char remedy[64];
 
     snprintf(remedy, sizeof(remedy), "sysctl -w net.ipv4.tcp_fastopen=%ld",

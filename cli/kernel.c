@@ -177,21 +177,6 @@ void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *r
         *route = (struct kernel_route){ .error = r };
 }
 
-long kernel_read_sysctl(const char *name, int n)
-{
-    long values[3] = { -1, -1, -1 };
-    char path[64];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/sys/net/ipv4/%s", name);
-    file = fopen(path, "re");
-    if (file) {
-        (void)!fscanf(file, "%ld %ld %ld", &values[0], &values[1], &values[2]);
-        fclose(file);
-    }
-    return values[n];
-}
-
 /*
  * The manager of a network namespace holds a netlink socket, whose port has its process in 22 bits,
  * and whose groups are those of a claim and the number of its PID namespace (/proc/self/ns/pid).

@@ -34,9 +34,6 @@ struct kernel_route {
 
 void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *route);
 
-/* The n-th number, from 0, of net.ipv4.NAME; -1: it cannot be read. */
-long kernel_read_sysctl(const char *name, int n);
-
 /*
  * The process that manages this network namespace, as riptided or an agent that embeds the library;
  * 0: it cannot be seen from here. Returns whether there is one.

@@ -289,12 +289,3 @@ int options_parse(const struct option_row *rows, void *target, uint64_t *given, 
         argv[n_operands++] = argv[i];
     return n_operands;
 }
-
-void options_print_help(const struct option_row *row)
-{
-    enum { INDENT = 30 };
-
-    printf("  --%s %-*s  ", row->name, INDENT - 7 - (int)strlen(row->name),
-           row->kind->argument ? row->kind->argument : "");
-    text_wrap(stdout, TEXT_COLUMNS, INDENT, INDENT, row->help);
-}

@@ -70,7 +70,4 @@ int options_set(const struct option_row *row, const char *dashes, void *target, 
 int options_parse(const struct option_row *rows, void *target, uint64_t *given, int argc,
                   char **argv, struct riptide_error *error);
 
-/* Its line on standard output. */
-void options_print_help(const struct option_row *row);
-
 #endif

@@ -7,22 +7,29 @@
 #include "kernel.h"
 #include "log.h"
 #include "settings.h"
+#include "text.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Blocks from this size on are mapped separately, and returned to the kernel when freed. */
 enum { LARGE_BLOCK_BYTES = 128 * 1024 };
 
 static void print_help(void)
 {
+    enum { INDENT = 30 };
+
     printf("Usage: riptided [OPTION]...\n\n"
            "Learns initial TCP windows from open connections and gives them to the kernel.\n"
            "On SIGTERM, SIGINT or SIGHUP it removes its routes and rules. Needs\n"
            "CAP_NET_ADMIN.\n\n");
-    for (const struct option_row *row = settings_rows; row->name; row++)
-        options_print_help(row);
+    for (const struct option_row *row = settings_rows; row->name; row++) {
+        printf("  --%s %-*s  ", row->name, INDENT - 7 - (int)strlen(row->name),
+               row->kind->argument ? row->kind->argument : "");
+        text_wrap(stdout, TEXT_COLUMNS, INDENT, INDENT, row->help);
+    }
     printf("\nTIME is a number with its unit: 500ms, 1s, 10min, 1h. A SHARE may be a\n"
            "percentage. PREFIX may be a list, separated by commas. The file of --config has\n"
            "the same names as keys, see riptided.conf(5).\n"
