@@ -7,42 +7,30 @@
 #include <string.h>
 #include <unistd.h>
 
-static void set(json_t *row, const char *name, uint64_t value)
-{
-    json_object_set_new(row, name, json_integer((json_int_t)value));
-}
-
-static void add(json_t *row, const char *name, uint64_t value)
-{
-    set(row, name, (uint64_t)number(row, name) + value);
-}
-
 /* Adds a connection to the row of its peer, as --json prints it. Windows are in segments. */
 static void sum_up(void *userdata, const struct riptide_sample *sample)
 {
-    json_t *rows = userdata, *row;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    const json_t *row;
+    json_int_t n, most, min_rtt_us;
     double mean;
 
     riptide_prefix_format(&sample->dst, dst);
-    row = json_object_get(rows, dst);
-    if (!row) {
-        row = json_pack("{s:s, s:i, s:f, s:i, s:n, s:i, s:i}", "dst", dst, "connections", 0,
-                        "cwnd_mean", 0.0, "cwnd_max", 0, "min_rtt_us", "acked_bytes", 0,
-                        "retrans_segs", 0);
-        json_object_set_new(rows, dst, row);
-    }
-    add(row, "connections", 1);
+    /* Of a new peer all are 0. */
+    row = get(userdata, dst);
+    n = number(row, "connections") + 1;
     mean = real(row, "cwnd_mean");
-    mean += (sample->cwnd - mean) / real(row, "connections");
-    json_object_set_new(row, "cwnd_mean", json_real(mean));
-    if (sample->cwnd > number(row, "cwnd_max"))
-        set(row, "cwnd_max", sample->cwnd);
-    if (sample->min_rtt_us > 0 &&
-        (number(row, "min_rtt_us") == 0 || sample->min_rtt_us < number(row, "min_rtt_us")))
-        set(row, "min_rtt_us", sample->min_rtt_us);
-    add(row, "acked_bytes", sample->acked_bytes);
-    add(row, "retrans_segs", sample->retrans_segs);
+    most = number(row, "cwnd_max") > sample->cwnd ? number(row, "cwnd_max") : sample->cwnd;
+    min_rtt_us = number(row, "min_rtt_us");
+    if (min_rtt_us == 0 || (sample->min_rtt_us > 0 && sample->min_rtt_us < min_rtt_us))
+        min_rtt_us = sample->min_rtt_us;
+    json_object_set_new(
+        userdata, dst,
+        json_pack("{s:s, s:I, s:f, s:I, s:o, s:I, s:I}", "dst", dst, "connections", n, "cwnd_mean",
+                  mean + (sample->cwnd - mean) / (double)n, "cwnd_max", most, "min_rtt_us",
+                  figure_or_null((uint64_t)min_rtt_us), "acked_bytes",
+                  number(row, "acked_bytes") + (json_int_t)sample->acked_bytes, "retrans_segs",
+                  number(row, "retrans_segs") + (json_int_t)sample->retrans_segs));
 }
 
 /* Those that were sent most first. */
