@@ -7,8 +7,6 @@
  */
 #include "daemon.h"
 
-#include "text.h"
-
 #include <errno.h>
 #include <grp.h>
 #include <libgen.h>

@@ -6,9 +6,6 @@
  */
 #include "daemon.h"
 
-#include "log.h"
-#include "text.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/capability.h>

@@ -3,8 +3,11 @@
 #ifndef CLI_DAEMON_H
 #define CLI_DAEMON_H
 
+#include "log.h"
+#include "members.h"
 #include "request.h"
 #include "settings.h"
+#include "text.h"
 
 #include <poll.h>
 #include <sys/types.h>

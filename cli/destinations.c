@@ -6,8 +6,6 @@
 #include "daemon.h"
 
 #include "kernel.h"
-#include "members.h"
-#include "text.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -5,9 +5,6 @@
  */
 #include "daemon.h"
 
-#include "log.h"
-#include "text.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

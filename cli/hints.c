@@ -5,10 +5,6 @@
  */
 #include "daemon.h"
 
-#include "log.h"
-#include "members.h"
-#include "text.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

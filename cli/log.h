@@ -8,8 +8,6 @@
 
 #include "options.h"
 
-#include <time.h>
-
 /* Exit statuses of both programs, besides EXIT_SUCCESS and EXIT_FAILURE. */
 #define EXIT_USAGE 2
 

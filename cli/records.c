@@ -5,8 +5,6 @@
  */
 #include "daemon.h"
 
-#include "members.h"
-
 #include <string.h>
 
 static struct destination_changes *find(struct changes *changes, const struct riptide_prefix *dst)

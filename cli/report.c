@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of the log: one at the start, one for each event, with fields for the journal. */
 #include "daemon.h"
-#include "log.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -5,9 +5,6 @@
  */
 #include "daemon.h"
 #include "kernel.h"
-#include "log.h"
-#include "settings.h"
-#include "text.h"
 
 #include <errno.h>
 #include <malloc.h>
