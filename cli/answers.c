@@ -2,7 +2,6 @@
 /* Answers about the whole daemon, from the agent's structs. docs/control.md has their members. */
 #include "daemon.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 

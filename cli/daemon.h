@@ -56,20 +56,14 @@ struct changes {
 
 enum { HISTORY_HOURS = 48, HISTORY_COUNTERS = 6 };
 
-/* Counters that only grow. */
-struct history_now {
-    uint64_t realtime_s;
+struct history {
+    json_t *hours;    /* an array, oldest first, as files and answers have it */
+    uint64_t noted_s; /* the last time, CLOCK_REALTIME; 0: none */
     /*
-     * Connections that opened with a window, held out, without one; segments sent and retransmitted
-     * by all TCP of the network namespace; suspensions.
+     * Then; they only grow: connections that opened with a window, held out, without one; segments
+     * sent and retransmitted by all TCP of the network namespace; suspensions.
      */
     uint64_t counters[HISTORY_COUNTERS];
-    const struct riptide_verdict *verdict; /* NULL: there is none yet */
-};
-
-struct history {
-    json_t *hours; /* an array, oldest first, as files and answers have it */
-    struct history_now last;
 };
 
 /* The state of the daemon, for `status`. */
@@ -175,8 +169,12 @@ json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst);
 void minute_note(struct minute *minute, const struct riptide_program_counts *now, uint64_t now_ns);
 json_t *minute_json(const struct minute *minute, const struct riptide_program_counts *now);
 
-/* Adds what has been counted since the last call; the first one only notes the counters. */
-void history_note(struct history *history, const struct history_now *now);
+/*
+ * Adds what has been counted since the last call; the first one only notes the counters. `verdict`
+ * NULL: there is none yet.
+ */
+void history_note(struct history *history, uint64_t realtime_s,
+                  const uint64_t counters[HISTORY_COUNTERS], const struct riptide_verdict *verdict);
 
 /* Takes hours of a file, but for what is damaged. */
 void history_load(struct history *history, const json_t *hours);

@@ -105,17 +105,15 @@ static void read_segments(uint64_t *sent, uint64_t *retransmitted)
 void files_note_hour(struct daemon *daemon)
 {
     const struct riptide_program_counts opened = health_count_opened(daemon);
-    struct riptide_verdict verdict;
-    struct history_now now = {
-        .realtime_s = clock_read_ns(CLOCK_REALTIME) / NS_PER_S,
-        .counters = { opened.given, opened.held_out, opened.kept, 0, 0,
-                      daemon->health.suspensions },
+    uint64_t counters[HISTORY_COUNTERS] = {
+        opened.given, opened.held_out, opened.kept, 0, 0, daemon->health.suspensions
     };
+    struct riptide_verdict verdict;
+    const bool is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
 
-    read_segments(&now.counters[3], &now.counters[4]);
-    if (riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0)
-        now.verdict = &verdict;
-    history_note(&daemon->history, &now);
+    read_segments(&counters[3], &counters[4]);
+    history_note(&daemon->history, clock_read_ns(CLOCK_REALTIME) / NS_PER_S, counters,
+                 is_known ? &verdict : NULL);
 }
 
 static void note(char failure[256], const char *what, int r, const struct riptide_error *error)
@@ -209,7 +207,7 @@ void files_tick(struct daemon *daemon, const struct riptide_tick *tick)
     const uint64_t round_ns =
         settings->agent.interval_ns < NS_PER_S ? settings->agent.interval_ns : NS_PER_S;
 
-    if (clock_read_ns(CLOCK_REALTIME) / NS_PER_S - daemon->history.last.realtime_s >= NOTE_S)
+    if (clock_read_ns(CLOCK_REALTIME) / NS_PER_S - daemon->history.noted_s >= NOTE_S)
         files_note_hour(daemon);
     /* Routing changes must not wait for the disk. */
     if (tick->finished_ns >= daemon->save_ns) {

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <riptide/apply.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Pauses the riptided that manages this network namespace. */
 static int pause_holder(const char *control, int holder, struct riptide_error *error)

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* Destinations of which the kernel is asked which rule comes before ours: in a millisecond. */

@@ -141,14 +141,17 @@ static json_t *find_hour(json_t *hours, json_int_t realtime_s)
     return hour;
 }
 
-void history_note(struct history *history, const struct history_now *now)
+void history_note(struct history *history, uint64_t realtime_s,
+                  const uint64_t counters[HISTORY_COUNTERS], const struct riptide_verdict *verdict)
 {
-    const struct riptide_verdict *verdict = now->verdict;
-    json_t *hour = find_hour(history->hours, (json_int_t)now->realtime_s), *effect = NULL, *counter;
+    json_t *hour = find_hour(history->hours, (json_int_t)realtime_s), *effect = NULL, *counter;
 
-    for (size_t i = 0; i < HISTORY_COUNTERS && history->last.realtime_s > 0; i++) {
-        const uint64_t before = history->last.counters[i], after = now->counters[i];
+    for (size_t i = 0; i < HISTORY_COUNTERS; i++) {
+        const uint64_t before = history->counters[i], after = counters[i];
 
+        history->counters[i] = after;
+        if (history->noted_s == 0)
+            continue;
         counter = json_object_get(hour, names[i]);
         /* Those of a program that was attached again, or of another namespace, begin anew. */
         json_integer_set(counter, json_integer_value(counter) +
@@ -159,8 +162,7 @@ void history_note(struct history *history, const struct history_now *now)
                            verdict->time.low, "high", verdict->time.high, "retransmitted",
                            verdict->retransmitted.change);
     json_object_set_new(hour, "effect", effect ? effect : json_null());
-    history->last = *now;
-    history->last.verdict = NULL;
+    history->noted_s = realtime_s;
 }
 
 void history_load(struct history *history, const json_t *hours)

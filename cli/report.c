@@ -3,7 +3,6 @@
 #include "daemon.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <sys/socket.h>
 
 /* The first prefix and how many others; the ports. */

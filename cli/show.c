@@ -11,7 +11,8 @@
 
 /* A row of the daemon's list, whose `columns` name these. The texts are the list's. */
 struct row {
-    const char *dst, *by, *reason; /* either of the last two is NULL */
+    const char *dst;
+    json_t *by, *reason; /* either is null */
     json_int_t window, connections, min_rtt_us;
     json_int_t saved; /* round trips, by these connections, if each fills its window */
 };
@@ -67,9 +68,9 @@ static void print_row(const struct row *row)
     printf(row->window ? "%6lld" : "     -", (long long)row->window);
     printf(rtt_ms > 0 ? " %6.*f" : "      -", rtt_ms < 999.95, rtt_ms);
     printf(" %5lld %5lld %s\n", (long long)row->connections, (long long)row->saved,
-           row->by ? row->by : "-");
-    if (row->reason)
-        text_field("", "%s", row->reason);
+           json_is_null(row->by) ? "-" : json_string_value(row->by));
+    if (!json_is_null(row->reason))
+        text_field("", "%s", json_string_value(row->reason));
 }
 
 static void print_list(const json_t *list, uint32_t top)
@@ -79,17 +80,14 @@ static void print_list(const json_t *list, uint32_t top)
     const size_t n_shown = top > 0 && top < n ? top : n;
     struct row *rows = calloc(n + 1, sizeof(*rows));
     size_t n_with_window = 0, i;
-    json_t *line, *by, *reason;
+    json_t *line;
 
     if (!rows)
         command_fail(EXIT_FAILURE, "no memory for %zu destinations", n);
     json_array_foreach(routes, i, line)
     {
-        by = reason = NULL;
-        json_unpack(line, "[s, I, o, I, I, o]", &rows[i].dst, &rows[i].window, &by,
-                    &rows[i].connections, &rows[i].min_rtt_us, &reason);
-        rows[i].by = json_string_value(by);
-        rows[i].reason = json_string_value(reason);
+        json_unpack(line, "[s, I, o, I, I, o]", &rows[i].dst, &rows[i].window, &rows[i].by,
+                    &rows[i].connections, &rows[i].min_rtt_us, &rows[i].reason);
         rows[i].saved = rows[i].connections * count_saved(rows[i].window);
         n_with_window += rows[i].window > 0;
     }

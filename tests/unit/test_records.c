@@ -78,12 +78,11 @@ TEST(a_minute_is_no_more_than_one)
 /* Counters that have grown by so many connections with a window. */
 static void note_hour(struct history *history, uint64_t realtime_s, uint64_t with_window)
 {
-    const struct history_now now = {
-        .realtime_s = realtime_s,
-        .counters = { with_window, 0, 1, 1000 + 100 * with_window, with_window, with_window > 9 },
+    const uint64_t counters[HISTORY_COUNTERS] = {
+        with_window, 0, 1, 1000 + 100 * with_window, with_window, with_window > 9,
     };
 
-    history_note(history, &now);
+    history_note(history, realtime_s, counters, NULL);
 }
 
 static json_int_t figure(const struct history *history, size_t hour, const char *name)
@@ -116,13 +115,13 @@ TEST(an_hour_has_what_was_counted_in_it)
 TEST(it_is_read_back_and_old_hours_go)
 {
     const struct riptide_verdict verdict = { .time = { 4, 3, -0.25, -0.3, -0.2 } };
-    const struct history_now now = { .realtime_s = 200 * HOUR, .verdict = &verdict };
+    const uint64_t counters[HISTORY_COUNTERS] = { 0 };
     struct history history = { .hours = json_array() }, back = { .hours = json_array() };
     json_t *last;
 
     for (uint64_t n = 0; n < 60; n++)
         note_hour(&history, (140 + n) * HOUR, n);
-    history_note(&history, &now);
+    history_note(&history, 200 * HOUR, counters, &verdict);
     history_load(&back, history.hours);
     assert_true(json_equal(history.hours, back.hours));
     assert_int_equal(json_array_size(back.hours), 48);
