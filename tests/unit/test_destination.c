@@ -124,6 +124,7 @@ TEST(prefix_of_24_bits_or_a_wider_destination_has_a_sixteenth)
     assert_int_equal(connect_to(wide, prefix("10.32.0.1"), 1), RIPTIDE_E_FULL);
     assert_true(stats_of(wide).is_full);
     assert_int_equal(stats_of(wide).largest_destinations, 1);
+    assert_int_equal(stats_of(wide).largest.len, 16);
 }
 
 /*

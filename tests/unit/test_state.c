@@ -19,12 +19,13 @@ static struct load_counts load_two(struct riptide_estimator *estimator, uint64_t
     return load_at(estimator, now_s * S, SAVED + later_s * S, two, strlen(two));
 }
 
+/* By a clock that is as far behind as is tolerated. */
 static struct load_counts load_lines(struct riptide_estimator *estimator, const char *lines)
 {
     char text[ROOM];
     int n = snprintf(text, sizeof(text), HEAD "%s", lines);
 
-    return load_at(estimator, 200 * S, SAVED, text, (size_t)n);
+    return load_at(estimator, 200 * S, SAVED - 10 * S, text, (size_t)n);
 }
 
 TEST(restart_begins_where_it_was)
@@ -92,6 +93,9 @@ TEST(bounds_and_groups_are_those_of_the_reader)
 
     assert_true(counts.loaded == 1 && counts.others == 1);
     assert_int_equal(cwnd_of(grouping), 40);
+    add_host(grouping, "2001:db8::1", 33);
+    tick_at(grouping, 151 * S);
+    assert_int_equal(find_host(grouping, "2001:db8::2").cwnd, 33);
     counts = load_two(small, 150, 0);
     assert_true(counts.loaded == 1 && counts.others == 1);
 }
@@ -148,6 +152,8 @@ TEST(damaged_lines_are_skipped_and_counted)
         { "192.0.2.1/32 age_ns=1 cwnd=20 min_rtt_us=4294967296\n", false },
         { "192.0.2.500/32 age_ns=1 cwnd=20\n", false },
         { "\n", false },
+        { "192.0.0.0/16 age_ns=1 cwnd=20\n", false }, /* of another configuration */
+        { "192.0.2.2 age_ns=1 cwnd=30\n", false }, /* no newer */
         { "192.0.2.1/32 age_ns=1 cwnd=4", false }, /* cut off */
     };
 
@@ -159,7 +165,7 @@ TEST(damaged_lines_are_skipped_and_counted)
         /* A line before it is loaded all the same. */
         snprintf(lines, sizeof(lines), "192.0.2.2 age_ns=1 cwnd=20\n%s", cases[i].line);
         counts = load_lines(estimator, lines);
-        if (counts.loaded != 1u + cases[i].is_good || counts.others == cases[i].is_good)
+        if (counts.loaded != 1u + cases[i].is_good || counts.others == cases[i].is_good || counts.expired > 0)
             fail_msg("%s", cases[i].line);
     }
 }
