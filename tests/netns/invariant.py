@@ -98,7 +98,7 @@ class Run(Closing):
         figures.counts["events"] += 1
 
     def _watch(self, sample, batch, figures, lines):
-        """How long the answers for some of the changed destinations stay wrong."""
+        """How long the answers for some of the changed destinations stay wrong, after the last ip(8) has ended."""
         twins = self.twins
         done_ns = now_ns = time.perf_counter_ns()
         right = [twins.read(self.base[n], n)[0] for n in sample]
