@@ -3,11 +3,13 @@
 
 import os
 import re
+import socket
 import subprocess
+import threading
 
 import pytest
 from control import one_line
-from netns import RIPTIDE, RIPTIDED, wait_window
+from netns import BUILD, RIPTIDE, RIPTIDED, wait_window
 
 COMMANDS = ("status", "show", "verdict", "verify", "doctor", "observe", "hint", "pause", "resume", "flush", "metrics")
 VERSION = "1.0.0"
@@ -130,3 +132,38 @@ def test_closed_standard_streams_do_no_harm(net, closed):
     net.host.run("sh", "-c", f'exec "$@" {closed}', "sh", RIPTIDED, "--once",
                  "--policy", "paper")
     assert wait_window(net.host, "203.0.113.1")
+
+
+# What an operator types in the first ten minutes, and at three at night: operator/ has the scripts.
+
+PEER = "203.0.113.1"
+
+
+@pytest.fixture
+def sink(net):
+    """The port of a server that reads what comes."""
+    def serve():
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection:
+                while connection.recv(1 << 16):
+                    pass
+
+    with net.world.server(PEER) as server:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+@pytest.mark.parametrize("script", ["first_ten_minutes.sh", "three_at_night.sh"])
+def test_what_an_operator_types(net, sink, tmp_path, script):
+    os.chmod(tmp_path, 0o755)
+    with net.learned(PEER, 40).busy():
+        done = net.host.run("env", f"BUILD={BUILD}", f"PEER={PEER}", f"PORT={sink}", f"PATH={RIPTIDE.parent}:{os.environ['PATH']}",
+                            os.path.join(os.path.dirname(__file__), "operator", script), tmp_path, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr + (tmp_path / "log").read_text()

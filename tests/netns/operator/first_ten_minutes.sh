@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# An operator's first ten minutes, from installation to purge. Needs BUILD, PEER, PORT, and a
+# directory in which all files are.
+set -eu
+cd "$1"
+CONFIG=$1/riptided.conf STATE=$1/state LOG=$1/log
+. "$(dirname "$0")/common.sh"
+
+meson install -C "$BUILD" --no-rebuild --quiet --destdir "$1/root"
+PATH=$(dirname "$(find "$1/root" -path '*/bin/riptide')"):$(dirname "$(find "$1/root" -path '*/sbin/riptided')"):$PATH
+hash -r
+
+# Is this host fit for it, and what would it do?
+says "NOT RUNNING. No connection gets a window of it" riptide doctor
+says "NOT RUNNING. No connection gets a window of it." riptide
+says "$PEER: would be applied" riptided --dry-run --once
+
+# One site first.
+printf 'scope = %s\n' "$PEER" >"$CONFIG"
+says "$CONFIG: valid" riptided --config "$CONFIG" --check
+start
+soon "riptide: working." riptide status
+soon "1 with a window" riptide show
+says "$PEER: connections start with " riptide show "$PEER"
+says "no connection to it is open that scope, exclude" riptide show 198.51.100.1
+
+# Does a connection get its window, and does it help?
+soon "applied: $PEER port $PORT starts with " riptide verify "$PEER" "$PORT"
+for _ in 1 2 3; do
+    head -c 20000 /dev/zero >"/dev/tcp/$PEER/$PORT"
+done
+says "why " riptide verdict
+says "0 problems" riptide doctor
+
+# A restart keeps what has been learned.
+stop
+says "NOT RUNNING. No connection gets a window of it." riptide status
+start
+soon "1 with a window" riptide show
+
+# Purge: nothing is left.
+stop
+rm -r "$1/root" "$CONFIG" "$STATE"*
+! ip rule | grep -q 'lookup 7230'
+! ip route show table 7230 2>&1 | grep -q initcwnd
