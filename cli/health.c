@@ -108,33 +108,29 @@ static uint64_t explain_refused(const struct daemon *daemon,
     return n;
 }
 
-/* The table from which the kernel answers where it does not take our route; 0: not known. */
-static uint32_t find_table(struct riptide_agent *agent)
-{
-    const struct riptide_window *window;
-    struct kernel_route route;
-    uint32_t cursor = 0;
-
-    for (int i = 0; i < MAX_ASKED && riptide_agent_next(agent, &cursor, &window) == 0; i++) {
-        if (!window->route || window->route->state != RIPTIDE_ROUTE_APPLIED)
-            continue;
-        kernel_find_route(&window->dst, &route);
-        if (!route.error && !route.is_ours)
-            return route.table;
-    }
-    return 0;
-}
-
 /* Routes and rules are read only where there is something to explain. */
 static void explain_not_taken(const struct daemon *daemon,
                               const struct riptide_applier_stats *stats, char reason[256])
 {
     char before[KERNEL_RULES_BYTES];
+    const struct riptide_window *window;
+    struct kernel_route route;
+    /* The table from which the kernel answers where it does not take our route; 0: not known. */
+    uint32_t table = 0, cursor = 0;
 
     reason[0] = '\0';
     if (stats->routes_not_taken == 0)
         return;
-    kernel_read_rules(0, find_table(daemon->agent), before);
+    for (int i = 0; i < MAX_ASKED && table == 0; i++) {
+        if (riptide_agent_next(daemon->agent, &cursor, &window) != 0)
+            break;
+        if (!window->route || window->route->state != RIPTIDE_ROUTE_APPLIED)
+            continue;
+        kernel_find_route(&window->dst, &route);
+        if (!route.error && !route.is_ours)
+            table = route.table;
+    }
+    kernel_read_rules(0, table, before);
     snprintf(reason, 256, "TCP does not use %" PRIu64 " of %" PRIu64 " routes%s%s",
              stats->routes_not_taken, stats->routes, *before ? "; before ours: " : "", before);
 }
