@@ -97,7 +97,7 @@ struct riptide_observer *observe_open(const struct command_options *options)
     struct riptide_observer *observer = NULL;
     struct riptide_observer_config config;
     struct riptide_error error;
-    struct prefix_list learn = { .n = 0 };
+    struct value_list learn = { .n = 0 };
     int r;
 
     for (int i = 0; i < options->n_operands; i++) {

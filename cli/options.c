@@ -128,14 +128,14 @@ static int parse_text(void *target, const char *text)
     return 0;
 }
 
-/* Adds items of `bytes` each, up to one that is wrong. All lists have the members of this one. */
+/* Adds items of `bytes` each, up to one that is wrong. */
 static int parse_list(void *target, const char *text, size_t bytes,
                       int (*parse_item)(void *item, const char *word))
 {
     char *copy = strdup(text), *rest = copy, *word;
     int r = copy ? -EINVAL : -ENOMEM;
     uint64_t item[4]; /* of any list */
-    struct prefix_list list;
+    struct value_list list;
     void *items;
 
     memcpy(&list, target, sizeof(list));

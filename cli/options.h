@@ -12,13 +12,8 @@
 #include <syslog.h>
 
 /* For options that may be repeated: an array, to be freed, and its length, as in the library. */
-struct prefix_list {
-    struct riptide_prefix *items;
-    size_t n;
-};
-
-struct port_list {
-    struct riptide_port_range *items;
+struct value_list {
+    void *items;
     size_t n;
 };
 
@@ -40,8 +35,8 @@ extern const struct value_kind value_backend;  /* enum riptide_backend */
 extern const struct value_kind value_level;    /* int, LOG_ERR to LOG_DEBUG */
 extern const struct value_kind value_path;     /* const char *, the argument itself */
 extern const struct value_kind value_group;    /* const char *, the argument itself */
-extern const struct value_kind value_prefixes; /* struct prefix_list */
-extern const struct value_kind value_ports;    /* struct port_list */
+extern const struct value_kind value_prefixes; /* struct value_list of struct riptide_prefix */
+extern const struct value_kind value_ports;    /* likewise, of struct riptide_port_range */
 
 /* Of syslog(3): "warning" for LOG_WARNING; NULL: log-level does not have that one. */
 const char *log_level_name(int level);

@@ -103,7 +103,7 @@ TEST(paths_have_a_longest)
 
 TEST(prefixes)
 {
-    struct prefix_list list = { .items = NULL };
+    struct value_list list = { .items = NULL };
 
     assert_int_equal(value_prefixes.parse(&list, "10.0.0.0/8"), 0);
     assert_int_equal(value_prefixes.parse(&list, "2001:db8::1"), 0);
@@ -117,14 +117,16 @@ TEST(prefixes)
 
 TEST(ports)
 {
-    struct port_list list = { .items = NULL };
+    struct value_list list = { .items = NULL };
+    const struct riptide_port_range *ports;
 
     assert_int_equal(value_ports.parse(&list, "443"), 0);
     assert_int_equal(value_ports.parse(&list, "8000-8099"), 0);
     assert_int_equal(value_ports.parse(&list, "0-65535"), 0);
     assert_int_equal(list.n, 3);
-    assert_int_equal(list.items[1].first, 8000);
-    assert_int_equal(list.items[1].last, 8099);
+    ports = list.items;
+    assert_int_equal(ports[1].first, 8000);
+    assert_int_equal(ports[1].last, 8099);
     assert_int_equal(value_ports.parse(&list, "81x, 80"), -EINVAL);
     assert_int_equal(value_ports.parse(&list, "80, 81-82 83"), 0);
     assert_int_equal(list.n, 6);
