@@ -66,7 +66,9 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
         errno = !is_asked || said.left == 0 ? EAGAIN : errors[how / 4 % 4];
         return -1;
     }
-    bytes = case_copy(&said, case_u16(&said), &n);
+    n = (size_t)case_u8(&said) << 8;
+    n |= case_u8(&said);
+    bytes = case_copy(&said, n, &n);
     answer(bytes, n, first_request);
     msg->msg_flags = n > room->iov_len ? MSG_TRUNC : 0;
     n = n > room->iov_len ? room->iov_len : n;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Any bytes as riptided.conf: read, or refused with one line that begins with the file's name.
- */
+/* Any bytes as riptided.conf: read, or refused with one line that begins with the file's name. */
 #include "settings.h"
 
 #include "target.h"

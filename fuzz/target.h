@@ -35,13 +35,6 @@ static inline uint8_t case_u8(struct case_bytes *bytes)
     return *bytes->at++;
 }
 
-static inline uint16_t case_u16(struct case_bytes *bytes)
-{
-    uint8_t high = case_u8(bytes);
-
-    return (uint16_t)(high << 8 | case_u8(bytes));
-}
-
 /* The next n bytes, or as many as there are, in memory of their own size: free it. */
 static inline void *case_copy(struct case_bytes *bytes, size_t n, size_t *np)
 {
