@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Netlink messages built attribute by attribute, for tests of what reads them.
- */
+/* Netlink messages built attribute by attribute, for tests of what reads them. */
 #ifndef RIPTIDE_TESTS_BYTES_H
 #define RIPTIDE_TESTS_BYTES_H
 
@@ -9,8 +7,6 @@
 
 #include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
-#include <riptide/riptide.h>
-#include <sys/socket.h>
 
 struct bytes {
     _Alignas(NLMSG_ALIGNTO) unsigned char data[8192];
@@ -41,15 +37,8 @@ static inline void bytes_put(struct bytes *bytes, int type, const void *payload,
     assert_true(mnl_attr_put_check(bytes_message(bytes), sizeof(bytes->data), (uint16_t)type, n, payload));
 }
 
-static inline void bytes_put_u8(struct bytes *bytes, int type, uint8_t value)
-{
-    bytes_put(bytes, type, &value, sizeof(value));
-}
-
-static inline void bytes_put_u32(struct bytes *bytes, int type, uint32_t value)
-{
-    bytes_put(bytes, type, &value, sizeof(value));
-}
+#define bytes_put_u8(bytes, type, value)  bytes_put(bytes, type, &(uint8_t){ value }, 1)
+#define bytes_put_u32(bytes, type, value) bytes_put(bytes, type, &(uint32_t){ value }, 4)
 
 /* The attribute whose payload the next ones are. */
 static inline struct nlattr *bytes_nest(struct bytes *bytes, int type)

@@ -33,11 +33,8 @@ static inline void fill(struct outcomes *outcomes, enum holdout_phase phase, siz
                         enum arm arm, double n, double doublings, double spread,
                         double n_retransmitting, double share)
 {
-    const double sums[SUMS] = { n,
-                                n * doublings,
-                                n * (doublings * doublings + spread * spread),
-                                n_retransmitting * share,
-                                n_retransmitting * share * share };
+    const double sums[SUMS] = { n, n * doublings, n * (doublings * doublings + spread * spread),
+                                n_retransmitting * share, n_retransmitting * share * share };
 
     memcpy(outcomes->sums[phase][class][arm], sums, sizeof(sums));
 }
@@ -58,25 +55,19 @@ static inline double normal(void)
     return sqrt(-2 * log(uniform())) * cos(2 * 3.14159265358979 * uniform());
 }
 
-static const uint32_t drawn_rtts_us[] = { 12000, 40000, 80000, 170000 };
-
 /*
  * Lognormal times of a median that the class has, one in fifty with timeouts of 200 ms that double;
- * one in ten has sent something again, and each with a timeout. `rtt_us` is 0: one of the above.
+ * one in ten has sent something again, and each with a timeout.
  */
-static inline struct riptide_sample draw_connection(uint32_t rtt_us, double time_factor,
-                                                    double again_factor)
+static inline struct riptide_sample draw_connection(double time_factor, double again_factor)
 {
     static const uint32_t sizes[] = { 20000, 50000, 100000, 300000, 2000000 };
+    static const uint32_t rtts_us[] = { 12000, 40000, 80000, 170000 };
     static const double rounds[] = { 4, 5, 6, 8, 14 };
-    uint32_t size = below(5), drawn_us = drawn_rtts_us[below(4)];
-    double time_us, again = 0;
-    bool has_timeout;
+    uint32_t size = below(5), rtt_us = rtts_us[below(4)];
+    double time_us = rounds[size] * exp(0.4 * normal()) * rtt_us, again = 0;
+    bool has_timeout = below(50) == 0;
 
-    if (rtt_us == 0)
-        rtt_us = drawn_us;
-    time_us = rounds[size] * exp(0.4 * normal()) * rtt_us;
-    has_timeout = below(50) == 0;
     if (has_timeout)
         time_us += 200000 * (double)((1 << (1 + below(4))) - 1);
     if (has_timeout || below(10) == 0)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of lib/compute share: estimators, samples and answers in one line each.
+ * What the tests of lib/compute and lib/agent share: estimators, samples, answers and agents in one
+ * line each.
  */
 #ifndef TESTS_UNIT_ESTIMATORS_H
 #define TESTS_UNIT_ESTIMATORS_H
 
+#include "agent/parts.h"
 #include "compute/estimator.h"
+#include "internal.h"
 #include "unit.h"
 
+#include <riptide/agent.h>
 #include <riptide/compute.h>
-#include <sys/socket.h>
-
-#define S  UINT64_C(1000000000)
-#define MS UINT64_C(1000000)
 
 /* One that is freed where it goes out of scope. */
 static inline void estimator_freep(struct riptide_estimator **estimatorp)
@@ -56,16 +56,60 @@ estimator_of_config(const struct riptide_estimator_config *config)
 
 #define estimator_of_policy(name) ESTIMATOR_WITH(name, 0)
 
+enum { HOSTS = 24 };
+
+/* Each in a /24 of its own. */
+static inline struct riptide_prefix host(uint32_t n)
+{
+    return (struct riptide_prefix){ AF_INET, 32, { 10, 0, (uint8_t)n, (uint8_t)n } };
+}
+
+/* Any sample of a kernel, plausible or not; now and then an impossible one. */
+static inline struct riptide_sample any_sample(void)
+{
+    static const uint32_t extremes[] = { 0, 1, 2, 65535, 65536, UINT32_MAX - 1, UINT32_MAX };
+    struct riptide_sample sample = {
+        .dst = host(below(HOSTS)),
+        .cwnd = 1 + below(300),
+        .rtt_us = 10000 + below(200000),
+        .min_rtt_us = 5000 + below(20000),
+        .mss_bytes = 500 + below(1000),
+        .data_segs_out = below(500),
+        .retrans_segs = below(3) ? 0 : below(50),
+        .acked_bytes = below(1000000),
+        .delivery_rate_Bps = below(20000000),
+        .last_data_sent_ms = below(3) ? below(300) : below(5000),
+    };
+    uint32_t *const fields[] = {
+        &sample.cwnd,         &sample.rtt_us,        &sample.min_rtt_us,       &sample.mss_bytes,
+        &sample.retrans_segs, &sample.data_segs_out, &sample.last_data_sent_ms
+    };
+
+    if (below(20) == 0)
+        *fields[below(7)] = extremes[below(7)];
+    if (below(50) == 0)
+        sample.delivery_rate_Bps = UINT64_MAX;
+    return sample;
+}
+
 /* With pacing as in the last one; at first there is none. */
 static inline int tick_at(struct riptide_estimator *estimator, uint64_t now_ns)
 {
     return riptide_estimator_tick(estimator, now_ns, estimator->input.can_pace);
 }
 
-static inline void set_pacing(struct riptide_estimator *estimator, bool can_pace)
+#define set_pacing(estimator, yes) ((estimator)->input.can_pace = (yes))
+
+static inline void set_hint(struct riptide_estimator *estimator, struct riptide_hint hint)
 {
-    estimator->input.can_pace = can_pace;
+    struct riptide_error error;
+
+    if (riptide_estimator_set_hint(estimator, &hint, &error) != 0)
+        fail_msg("%s", error.text);
 }
+
+#define cap(estimator, text, max, end)                                                             \
+    set_hint(estimator, (struct riptide_hint){ prefix(text), .cwnd_max = max, .until_ns = end })
 
 /* A sample that counts, or that the policy leaves out. */
 static inline void add(struct riptide_estimator *estimator, struct riptide_sample sample)
@@ -98,21 +142,19 @@ static inline void learn(struct riptide_estimator *estimator, uint32_t cwnd, uin
 }
 
 /* What is known of a destination; window 0: nothing. */
-static inline struct riptide_estimate find_host(const struct riptide_estimator *estimator,
-                                                const char *dst)
+static inline struct riptide_estimate find(const struct riptide_estimator *estimator,
+                                           struct riptide_prefix dst)
 {
-    struct riptide_prefix known = prefix(dst);
     struct riptide_estimate estimate = { .cwnd = 0 };
 
-    riptide_estimator_find(estimator, &known, &estimate);
+    riptide_estimator_find(estimator, &dst, &estimate);
     return estimate;
 }
 
+#define find_host(estimator, dst) find(estimator, prefix(dst))
+
 /* The window of the one destination; 0: none. */
-static inline uint32_t cwnd_of(const struct riptide_estimator *estimator)
-{
-    return find_host(estimator, "192.0.2.1").cwnd;
-}
+#define cwnd_of(estimator) find_host(estimator, "192.0.2.1").cwnd
 
 /* Likewise of the one destination, of which something is known. */
 static inline struct riptide_estimate explain(const struct riptide_estimator *estimator)
@@ -248,15 +290,56 @@ static inline uint32_t flights(struct riptide_estimator *estimator, const char *
 /* After two ticks with a busy connection; with pacing or not. */
 static inline struct riptide_estimator *begun(bool can_pace)
 {
-    struct riptide_estimator_config config = config_of_policy("careful");
-    struct riptide_estimator *estimator;
+    struct riptide_estimator *estimator =
+        ESTIMATOR_WITH("careful", config.cwnd_max = RIPTIDE_CWND_LIMIT);
 
-    config.cwnd_max = RIPTIDE_CWND_LIMIT;
-    estimator = estimator_of_config(&config);
     set_pacing(estimator, can_pace);
     tick(estimator, busy(400));
     assert_int_equal(tick(estimator, busy(400)), START);
     return estimator;
 }
+
+/* The defaults, as a dry run, which changes nothing. */
+static inline void configs_init(struct stages *configs)
+{
+    riptide_agent_config_init(&configs->agent, sizeof(configs->agent));
+    riptide_observer_config_init(&configs->observer, sizeof(configs->observer));
+    riptide_estimator_config_init(&configs->estimator, sizeof(configs->estimator));
+    riptide_applier_config_init(&configs->applier, sizeof(configs->applier));
+    configs->agent.observer = &configs->observer;
+    configs->agent.estimator = &configs->estimator;
+    configs->agent.applier = &configs->applier;
+    configs->applier.dry_run = true;
+}
+
+static inline void agent_freep(struct riptide_agent **agentp)
+{
+    riptide_agent_free(*agentp);
+}
+
+/* One that is freed where it goes out of scope. */
+#define AGENT CLEANUP(agent_freep) struct riptide_agent
+
+static inline struct riptide_agent *agent_of(const struct stages *configs)
+{
+    struct riptide_agent *agent = NULL;
+    struct riptide_error error = { .text = "" };
+
+    if (riptide_agent_new(&agent, &configs->agent, &error) != 0)
+        fail_msg("%s", error.text);
+    return agent;
+}
+
+/* What `function` makes of the defaults with some assignments to members of `configs`. */
+#define CONFIGURED(function, ...)                                                                  \
+    __extension__({                                                                                \
+        struct stages configs;                                                                     \
+                                                                                                   \
+        configs_init(&configs);                                                                    \
+        (void)(__VA_ARGS__);                                                                       \
+        function(&configs);                                                                        \
+    })
+
+#define AGENT_WITH(...) CONFIGURED(agent_of, __VA_ARGS__)
 
 #endif

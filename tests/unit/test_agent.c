@@ -3,7 +3,6 @@
  * lib/agent: an agent's configuration, and what its functions do at which time. It is a dry run, so
  * that its sockets change nothing.
  */
-#include "agents.h"
 #include "estimators.h"
 
 #include <sys/wait.h>
@@ -36,11 +35,8 @@ TEST(places_for_windows_are_twice_those_for_destinations)
 TEST(calls_after_a_start_or_a_stop_are_refused)
 {
     struct riptide_error error = { .text = "" };
-    struct stages configs;
-    AGENT *agent = NULL;
+    AGENT *agent = AGENT_WITH(0);
 
-    configs_init(&configs);
-    agent = agent_of(&configs);
     assert_int_equal(riptide_agent_start(agent, NULL), 0);
     assert_int_equal(riptide_agent_start(agent, &error), -EALREADY);
     assert_string_equal(error.text, "it was started before");
@@ -90,13 +86,10 @@ static bool are_stages_refused(struct riptide_agent *agent)
 
 TEST(agent_and_stages_are_refused_in_a_child_of_fork)
 {
-    struct stages configs;
-    AGENT *agent = NULL;
+    AGENT *agent = AGENT_WITH(0);
     int status = -1;
     pid_t child;
 
-    configs_init(&configs);
-    agent = agent_of(&configs);
     assert_int_equal(riptide_agent_start(agent, NULL), 0);
     assert_int_equal(riptide_observer_start(agent->observer), 0);
     child = fork();
@@ -113,28 +106,28 @@ TEST(agent_and_stages_are_refused_in_a_child_of_fork)
 /* AUTO has chosen by then, and may have found no cgroup. */
 TEST(policies_learn_that_flights_are_paced_where_they_are)
 {
-    for (int pacing = 0; pacing < 2; pacing++) {
-        const struct {
-            uint32_t apply;
-            const char *cgroup;
-        } cases[] = { { RIPTIDE_ROUTES, NULL }, { RIPTIDE_AUTO, "/" }, { RIPTIDE_AUTO, NULL } };
+    static const struct {
+        uint32_t backend;
+        const char *cgroup;
+        bool pacing;
+    } cases[] = {
+        { RIPTIDE_ROUTES, NULL, true },
+        { RIPTIDE_AUTO, "/", false },
+        { RIPTIDE_AUTO, "/", true },
+        { RIPTIDE_AUTO, NULL, false },
+        { RIPTIDE_AUTO, NULL, true },
+    };
 
-        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-            struct stages configs;
-            AGENT *agent = NULL;
-            bool is_given;
+    EACH(row, cases) {
+        AGENT *agent =
+            AGENT_WITH(configs.applier.backend = row->backend, configs.applier.cgroup = row->cgroup,
+                       configs.applier.pacing = row->pacing);
 
-            configs_init(&configs);
-            configs.applier.backend = cases[i].apply;
-            configs.applier.cgroup = cases[i].cgroup;
-            configs.applier.pacing = pacing || cases[i].apply == RIPTIDE_ROUTES;
-            agent = agent_of(&configs);
-            assert_int_equal(riptide_agent_start(agent, NULL), 0);
-            is_given = agent_applier_stats(agent).backend != RIPTIDE_ROUTES;
-            while (!agent->estimator->has_ticked)
-                assert_true(riptide_agent_dispatch(agent) >= 0);
-            assert_int_equal(agent->estimator->input.can_pace, is_given && pacing);
-        }
+        assert_int_equal(riptide_agent_start(agent, NULL), 0);
+        while (!agent->estimator->has_ticked)
+            assert_true(riptide_agent_dispatch(agent) >= 0);
+        assert_int_equal(agent->estimator->input.can_pace,
+                         row->pacing && agent_applier_stats(agent).backend != RIPTIDE_ROUTES);
     }
 }
 
@@ -157,23 +150,24 @@ TEST(destroy_events_are_read_where_something_needs_them_unless_said)
     };
 
     own.name = "own";
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct stages configs;
+    EACH(row, cases) {
+        struct stages stages = CONFIGURED(stages_of, configs.observer.destroy_events = row->asked,
+                                          configs.estimator.policy = row->policy,
+                                          configs.applier.holdout_percent = row->holdout_percent);
 
-        configs_init(&configs);
-        configs.observer.destroy_events = cases[i].asked;
-        configs.estimator.policy = cases[i].policy;
-        configs.applier.holdout_percent = cases[i].holdout_percent;
-        if (stages_of(&configs).observer.destroy_events != cases[i].hears)
-            fail_msg("case %zu", i);
+        assert_row(stages.observer.destroy_events == row->hears);
     }
+}
+
+static struct riptide_prefix peer_of(uint8_t last)
+{
+    return (struct riptide_prefix){ AF_INET, 32, { 192, 0, 2, last } };
 }
 
 /* Adds a sample, and loads a state, of what the scope may exclude. */
 static void assert_taken(struct riptide_agent *agent, bool is_taken)
 {
-    static const struct riptide_sample sample = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } },
-                                                  .cwnd = 40 };
+    const struct riptide_sample sample = { .dst = peer_of(1), .cwnd = 40 };
     static const char state[] = "riptide state 2 saved_ns=0\n"
                                 "192.0.2.1 cwnd=48 age_ns=0\n";
     struct load_counts counts;
@@ -186,33 +180,24 @@ static void assert_taken(struct riptide_agent *agent, bool is_taken)
 
 TEST(excluded_destination_comes_neither_by_a_state_nor_by_the_host)
 {
-    AGENT *agent = NULL;
-    struct riptide_prefix excluded = { AF_INET, 32, { 192, 0, 2, 1 } };
-    struct stages configs;
+    struct riptide_prefix excluded = peer_of(1);
+    AGENT *agent = AGENT_WITH(configs.observer.scope.exclude = &excluded,
+                              configs.observer.scope.n_exclude = 1);
+    AGENT *other = AGENT_WITH(0);
 
-    configs_init(&configs);
-    configs.observer.scope.exclude = &excluded;
-    configs.observer.scope.n_exclude = 1;
-    agent = agent_of(&configs);
     excluded.addr[3] = 2; /* the scope was copied */
     assert_taken(agent, false);
-    riptide_agent_free(agent);
-    agent = agent_of(&configs);
-    assert_taken(agent, true);
+    assert_taken(other, true);
 }
 
 /* Of a filter's search no address with such a length may be read. */
 TEST(sample_of_no_host_is_refused_and_counted)
 {
     static const uint8_t lens[] = { 0, 24, 33, 255 };
-    struct riptide_sample sample = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } }, .cwnd = 40 };
-    struct stages configs;
-    AGENT *agent = NULL;
+    struct riptide_sample sample = { .dst = peer_of(1), .cwnd = 40 };
+    AGENT *agent = AGENT_WITH(configs.observer.scope.exclude = &sample.dst,
+                              configs.observer.scope.n_exclude = 1);
 
-    configs_init(&configs);
-    configs.observer.scope.exclude = &sample.dst;
-    configs.observer.scope.n_exclude = 1;
-    agent = agent_of(&configs);
     for (size_t i = 0; i < sizeof(lens); i++) {
         sample.dst.len = lens[i];
         assert_int_equal(riptide_agent_add(agent, &sample), RIPTIDE_E_INVALID);
@@ -220,15 +205,10 @@ TEST(sample_of_no_host_is_refused_and_counted)
     assert_int_equal(riptide_agent_get_stats(agent)->estimator->invalid, sizeof(lens));
 }
 
-static struct riptide_prefix host(uint8_t last)
-{
-    return (struct riptide_prefix){ AF_INET, 32, { 192, 0, 2, last } };
-}
-
 /* What is found of a peer; NULL: nothing. */
-static const struct riptide_window *find(struct riptide_agent *agent, uint8_t last)
+static const struct riptide_window *find_window(struct riptide_agent *agent, uint8_t last)
 {
-    const struct riptide_prefix peer = host(last);
+    const struct riptide_prefix peer = peer_of(last);
     const struct riptide_window *window;
 
     return riptide_agent_find(agent, &peer, &window) == 0 ? window : NULL;
@@ -238,21 +218,17 @@ static const struct riptide_window *find(struct riptide_agent *agent, uint8_t la
 TEST(window_of_a_peer_is_that_of_its_destination)
 {
     const struct riptide_hint off = { .dst = { AF_INET, 16, { 192 } }, .off = true };
-    const struct riptide_sample sample = { .dst = host(1), .cwnd = 40 };
+    const struct riptide_sample sample = { .dst = peer_of(1), .cwnd = 40 };
     const struct riptide_window *window;
-    struct stages configs;
     uint32_t cursor = 0;
-    AGENT *agent = NULL;
+    AGENT *agent = AGENT_WITH(configs.estimator.prefix_len4 = 24,
+                              configs.estimator.policy = riptide_policy_find("paper"));
 
-    configs_init(&configs);
-    configs.estimator.prefix_len4 = 24;
-    configs.estimator.policy = riptide_policy_find("paper");
-    agent = agent_of(&configs);
-    assert_null(find(agent, 77));
+    assert_null(find_window(agent, 77));
     assert_int_equal(riptide_agent_next(agent, &cursor, &window), RIPTIDE_E_DONE);
     assert_int_equal(riptide_agent_add(agent, &sample), 0);
     riptide_estimator_tick(agent->estimator, read_clock(CLOCK_BOOTTIME), false);
-    window = find(agent, 77);
+    window = find_window(agent, 77);
     assert_non_null(window);
     assert_int_equal(window->dst.len, 24);
     assert_int_equal(window->estimate->cwnd, 40);
@@ -264,13 +240,13 @@ TEST(window_of_a_peer_is_that_of_its_destination)
     assert_int_equal(window->estimate->cwnd, 40);
 
     assert_int_equal(riptide_agent_set_hint(agent, &off, NULL), 0);
-    window = find(agent, 77);
+    window = find_window(agent, 77);
     assert_int_equal(window->estimate->cwnd, 0);
     assert_int_equal(window->program->state, RIPTIDE_ROUTE_WITHDRAWN);
     assert_string_equal(window->program->reason, "windows are off for 192.0.0.0/16");
     assert_int_equal(riptide_agent_remove_hint(agent, &off.dst), 0);
-    assert_int_equal(find(agent, 77)->estimate->cwnd, 40);
+    assert_int_equal(find_window(agent, 77)->estimate->cwnd, 40);
     assert_int_equal(riptide_agent_stop(agent, NULL), 0);
     assert_int_equal(riptide_agent_remove_hint(agent, &off.dst), -ESHUTDOWN);
-    assert_null(find(agent, 77)->program); /* it has ended */
+    assert_null(find_window(agent, 77)->program); /* it has ended */
 }

@@ -115,8 +115,8 @@ TEST(mistakes_are_named_with_line_key_value_and_remedy)
         { "[prefix ::/0]\ncwnd-max = 0", "a.conf:2: cwnd-max 0: must be above 0" },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_refused(cases[i][0], cases[i][1]);
+    EACH(row, cases)
+        assert_refused((*row)[0], (*row)[1]);
 }
 
 TEST(too_many_sections)
@@ -152,13 +152,13 @@ TEST(refusals_of_the_library_name_the_key)
     SETTINGS settings;
 
     assert_taken(&settings, "[prefix ::/0]\n[prefix 10.0.0.0/8]\n");
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct riptide_error error = { .field = cases[i].field, .index = cases[i].index };
+    EACH(row, cases) {
+        struct riptide_error error = { .field = row->field, .index = row->index };
 
         snprintf(error.text, sizeof(error.text), "%s%s%s", error.field ? error.field : "",
-                 error.field ? ": " : "", cases[i].refusal);
+                 error.field ? ": " : "", row->refusal);
         settings_explain_refusal(&settings, &error);
-        assert_string_equal(error.text, cases[i].expected);
+        assert_string_equal(error.text, row->expected);
     }
 }
 

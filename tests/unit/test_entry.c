@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What is wanted for a prefix as the program's map has it, and on its way there.
- */
+/* What is wanted for a prefix as the program's map has it, and on its way there. */
 #include "apply/program/program.h"
 #include "unit.h"
-
-static struct window_key key_of(const char *text)
-{
-    struct riptide_prefix prefix;
-
-    assert_int_equal(riptide_prefix_parse(&prefix, text), 0);
-    return window_key_of(&prefix);
-}
 
 TEST(key_is_the_family_and_the_address)
 {
     static const struct {
-        const char *prefix;
+        const char *dst;
         uint32_t family, bits;
         uint8_t address[16];
     } rows[] = {
@@ -28,12 +18,13 @@ TEST(key_is_the_family_and_the_address)
         { "2001:db8::7/128", AF_INET6, 160, { 0x20, 0x01, 0x0d, 0xb8, [15] = 7 } },
     };
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct window_key key = key_of(rows[i].prefix);
+    EACH(row, rows) {
+        struct riptide_prefix dst = prefix(row->dst);
+        struct window_key key = window_key_of(&dst);
 
-        assert_int_equal(key.prefix_bits, rows[i].bits);
-        assert_int_equal(key.family, rows[i].family);
-        assert_memory_equal(key.address, rows[i].address, sizeof(key.address));
+        assert_int_equal(key.prefix_bits, row->bits);
+        assert_int_equal(key.family, row->family);
+        assert_memory_equal(key.address, row->address, sizeof(key.address));
     }
 }
 
@@ -66,7 +57,7 @@ TEST(windows_are_counted_by_size)
     static const uint32_t cwnds[] = { 1, 10, 11, 500, 501, 65535 };
     static const uint32_t buckets[] = { 0, 0, 1, 10, 11, 11 };
 
-    for (size_t i = 0; i < sizeof(cwnds) / sizeof(cwnds[0]); i++) {
+    for (size_t i = 0; i < COUNT(cwnds); i++) {
         const struct riptide_wanted wanted = { .initcwnd = cwnds[i] };
 
         assert_int_equal(window_of(&wanted, true, false).bucket, buckets[i]);
@@ -85,13 +76,12 @@ TEST(pacing_is_half_a_round_trip_or_more_and_not_on_short_paths)
         { 101, 5000, true, 0 }, { RIPTIDE_AT_ONCE, 0, true, 0 },
     };
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    EACH(row, rows) {
         const struct riptide_wanted wanted = { .initcwnd = 20,
-                                               .pacing_percent = rows[i].percent,
-                                               .rtt_us = rows[i].rtt_us };
+                                               .pacing_percent = row->percent,
+                                               .rtt_us = row->rtt_us };
 
-        assert_int_equal(window_of(&wanted, rows[i].can_pace, false).pacing_percent,
-                         rows[i].expected);
+        assert_row(window_of(&wanted, row->can_pace, false).pacing_percent == row->expected);
     }
 }
 
@@ -107,12 +97,12 @@ TEST(window_that_fits_when_paced_is_bounded_without)
         { 0, 0, false, 60 },  { RIPTIDE_AT_ONCE, 0, false, 60 },
     };
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    EACH(row, rows) {
         const struct riptide_wanted wanted = { .initcwnd = 60,
-                                               .base_cwnd = rows[i].base_cwnd,
-                                               .pacing_percent = rows[i].percent };
+                                               .base_cwnd = row->base_cwnd,
+                                               .pacing_percent = row->percent };
 
-        assert_int_equal(window_of(&wanted, rows[i].can_pace, false).initcwnd, rows[i].expected);
+        assert_int_equal(window_of(&wanted, row->can_pace, false).initcwnd, row->expected);
     }
 }
 
@@ -124,7 +114,7 @@ TEST(while_one_window_is_refused_the_newest_of_each_destination_waits)
 
     /* Two of one destination before the refusal, and of that the older one is first. */
     for (uint32_t i = 0; i < 3; i++) {
-        assert_int_equal(riptide_prefix_parse(&wanted.dst, i ? "::2" : "::1"), 0);
+        wanted.dst = prefix(i ? "::2" : "::1");
         assert_int_equal(windows_set(&program, &wanted), 0);
     }
     assert_int_equal(windows_dispatch(&program), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lib/compute/estimator: what an estimate says, which changes are popped, the path MTU, rto_min, and
- * samples that are refused. test_properties.c has times to live and bounds.
+ * samples that are refused; and what must hold for any sequence of samples and times.
  */
 #include "estimators.h"
 #include "prefix.h"
@@ -120,20 +120,19 @@ TEST(path_mtu_is_the_smallest_of_the_open_connections)
     ESTIMATOR *estimator = estimator_of_policy("paper");
     ESTIMATOR *of_prefix = ESTIMATOR_WITH("paper", config.prefix_len4 = 24);
 
-    for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+    EACH(row, seconds) {
         for (int k = 0; k < 2; k++) {
             struct riptide_sample sample = sample_of("192.0.2.1", 20);
 
-            sample.pmtu_bytes = seconds[i].pmtus_bytes[k];
-            sample.closed = seconds[i].closed;
+            sample.pmtu_bytes = row->pmtus_bytes[k];
+            sample.closed = row->closed;
             riptide_estimator_add(estimator, &sample);
             riptide_estimator_add(of_prefix, &sample);
         }
-        tick_at(estimator, seconds[i].at_s * S);
-        tick_at(of_prefix, seconds[i].at_s * S);
-        if (find_host(estimator, "192.0.2.1").pmtu_bytes != seconds[i].expected ||
-            pop_all(estimator) != seconds[i].is_news)
-            fail_msg("second %zu", i);
+        tick_at(estimator, row->at_s * S);
+        tick_at(of_prefix, row->at_s * S);
+        assert_row(find_host(estimator, "192.0.2.1").pmtu_bytes == row->expected);
+        assert_row(pop_all(estimator) == row->is_news);
         assert_int_equal(find_host(of_prefix, "192.0.2.1").pmtu_bytes, 0);
     }
 }
@@ -141,21 +140,17 @@ TEST(path_mtu_is_the_smallest_of_the_open_connections)
 /* Below 5 ms a first flight is not paced. */
 TEST(path_that_becomes_too_short_to_be_paced_is_news)
 {
-    static const struct {
-        uint32_t min_rtt_us;
-        bool is_news;
-    } seconds[] = {
-        { 4999, true }, { 4000, false }, { 5000, true }, { 9000, false }, { 4000, true }
-    };
+    static const uint32_t min_rtts_us[] = { 4999, 4000, 5000, 9000, 4000 };
+    static const bool is_news[] = { true, false, true, false, true };
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
     set_pacing(estimator, true);
-    for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
+    for (size_t i = 0; i < COUNT(min_rtts_us); i++) {
         struct riptide_sample sample = sample_of("192.0.2.1", 30);
 
-        sample.min_rtt_us = seconds[i].min_rtt_us;
+        sample.min_rtt_us = min_rtts_us[i];
         show(estimator, sample, (i + 1) * S);
-        assert_int_equal(pop_all(estimator), seconds[i].is_news);
+        assert_int_equal(pop_all(estimator), is_news[i]);
     }
 }
 
@@ -174,17 +169,16 @@ TEST(rto_min_is_the_largest_delay_in_steps)
         { 3100, 20000, 20000 },
         /* a router refuses more than 60 s, and the window with it */
         { 58000000, 1000, 60000000 },
-        { 59000000, 1000, 60000000 },
         { UINT32_MAX, 1000, 60000000 },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        ESTIMATOR *estimator = ESTIMATOR_WITH("bdp", config.rto_min_floor_us = cases[i].floor_us);
+    EACH(row, cases) {
+        ESTIMATOR *estimator = ESTIMATOR_WITH("bdp", config.rto_min_floor_us = row->floor_us);
         struct riptide_sample sample = busy(20);
 
-        sample.rtt_us = cases[i].rtt_us;
+        sample.rtt_us = row->rtt_us;
         show(estimator, sample, S);
-        assert_int_equal(explain(estimator).rto_min_us, cases[i].rto_min_us);
+        assert_int_equal(explain(estimator).rto_min_us, row->rto_min_us);
     }
 }
 
@@ -193,12 +187,176 @@ TEST(rto_min_alone_is_a_change)
     ESTIMATOR *estimator = ESTIMATOR_WITH("bdp", config.rto_min_floor_us = 1000);
     struct riptide_sample sample = busy(20);
 
-    for (uint64_t s = 1; s < 3; s++) {
+    for (uint64_t s = 1; s < 4; s++) {
+        sample.rtt_us = s < 3 ? RTT_US : 3 * RTT_US;
         show(estimator, sample, s * S);
-        assert_int_equal(pop_all(estimator), s == 1);
+        assert_int_equal(pop_all(estimator), s != 2);
     }
-    sample.rtt_us = 3 * RTT_US;
-    show(estimator, sample, 3 * S);
-    assert_int_equal(pop_all(estimator), 1);
     assert_int_equal(cwnd_of(estimator), 20);
+}
+
+/* And a walk over all comes to each window once. */
+static void pop_known(struct riptide_estimator *estimator, const struct riptide_estimator_config *c,
+                    uint32_t told[HOSTS], uint64_t now_ns)
+{
+    const struct riptide_estimate *estimate;
+    uint32_t cursor = 0, unseen = 0; /* a bit for each host */
+    struct riptide_estimate now;
+
+    while ((estimate = pop(estimator))) {
+        uint32_t *host_told = &told[estimate->dst.addr[3]];
+
+        if (estimate->cwnd != 0) {
+            uint32_t base = estimate->base_cwnd;
+
+            assert_in_range(estimate->cwnd, 1, base > c->cwnd_max ? base : c->cwnd_max);
+            assert_true(estimate->cwnd >= c->cwnd_min || estimate->cwnd == estimate->cwnd_max);
+            assert_true(estimate->cwnd >= base || estimate->may_lower);
+        } else {
+            assert_true(*host_told != 0);
+        }
+        *host_told = estimate->cwnd;
+    }
+    for (uint32_t n = 0; n < HOSTS; n++) {
+        now = find(estimator, host(n));
+        assert_int_equal(now.cwnd, told[n]);
+        assert_true(now.cwnd == 0 || now_ns - (uint64_t)now.updated_ns < c->ttl_ns);
+        unseen |= (uint32_t)(now.cwnd > 0) << n;
+    }
+    while (riptide_estimator_next(estimator, &cursor, &now) == 0) {
+        uint32_t bit = (uint32_t)(now.cwnd > 0) << now.dst.addr[3];
+
+        assert_true(now.cwnd == told[now.dst.addr[3]] && (unseen & bit) == bit);
+        unseen ^= bit;
+    }
+    assert_int_equal(unseen, 0);
+}
+
+static struct riptide_estimator_config any_config(const char *policy)
+{
+    struct riptide_estimator_config config = config_of_policy(policy);
+
+    config.cwnd_min = 1 + below(20);
+    config.cwnd_max = config.cwnd_min + below(200);
+    config.ttl_ns = (1 + below(120)) * S;
+    config.history_weight = below(100) / 100.0;
+    config.rto_min_floor_us = below(2) * 1000;
+    return config;
+}
+
+/*
+ * Never outside the bounds, nor below the base but for losses and hints; no window past its time to
+ * live; every window popped is withdrawn in the end. Some tables are full.
+ */
+TEST(windows_keep_to_bounds_and_lifetimes)
+{
+    seed_random();
+    for (size_t i = 0; i < 12; i++) {
+        struct riptide_estimator_config config = any_config(policies[i % 3]);
+        ESTIMATOR *estimator = NULL;
+        uint32_t told[HOSTS] = { 0 }; /* what it popped */
+        uint64_t now_ns = S;
+
+        config.max_destinations = i % 2 ? 1000 : 1 + below(HOSTS);
+        estimator = estimator_of_config(&config);
+        set_pacing(estimator, below(2));
+        for (int step = 0; step < 1000; step++) {
+            struct riptide_prefix dst = host(below(HOSTS));
+            struct riptide_hint hint = { host(below(HOSTS)), below(10) == 0, .cwnd_max = below(100),
+                                         .until_ns = now_ns + below(30) * S };
+
+            for (uint32_t n = below(30); n > 0; n--) {
+                struct riptide_sample sample = any_sample();
+
+                riptide_estimator_add(estimator, &sample);
+            }
+            if (below(10) == 0)
+                riptide_estimator_set_hint(estimator, &hint, NULL);
+            if (below(10) == 0)
+                estimator_set_base(estimator, &dst, below(3) ? below(150) : 0);
+            if (step > 0 && below(10) == 0)
+                assert_int_equal(tick_at(estimator, now_ns - 1), RIPTIDE_E_INVALID);
+            now_ns += below(10) ? below(5) * S : below(200) * S;
+            now_ns += below(2000000000);
+            tick_at(estimator, now_ns);
+            pop_known(estimator, &config, told, now_ns);
+        }
+        tick_at(estimator, now_ns + config.ttl_ns);
+        pop_known(estimator, &config, told, now_ns + config.ttl_ns);
+        for (uint32_t n = 0; n < HOSTS; n++)
+            assert_int_equal(told[n], 0);
+        assert_int_equal(stats_of(estimator).destinations, 0);
+    }
+}
+
+/* Some are closed, of no host, or of the group as if it were a host. */
+static struct riptide_sample any_invalid_or_not(void)
+{
+    struct riptide_sample sample = any_sample();
+
+    sample.closed = below(3) == 0;
+    if (below(16) == 0)
+        sample.dst.len = (uint8_t)below(140);
+    if (below(16) == 0)
+        sample.dst = (struct riptide_prefix){ AF_INET, 24, { 10 } };
+    return sample;
+}
+
+static void assert_same(const struct riptide_estimator *one, const struct riptide_estimator *other,
+                        uint64_t now_ns)
+{
+    CLEANUP(freep) char *state = riptide_estimator_save(one, now_ns, S);
+    CLEANUP(freep) char *expected = riptide_estimator_save(other, now_ns, S);
+
+    assert_string_equal(state, expected);
+}
+
+/* Now and then the table is full. */
+TEST(samples_added_together_are_as_one_by_one)
+{
+    seed_random();
+    for (int turn = 0; turn < 20; turn++) {
+        struct riptide_estimator_config config = any_config(policies[turn % 3]);
+        ESTIMATOR *one_by_one = NULL, *together = NULL;
+        uint64_t now_ns = S;
+
+        config.max_destinations = below(2) ? 1000 : 1 + below(HOSTS);
+        config.prefix_len4 = below(2) ? 32 : 24;
+        one_by_one = estimator_of_config(&config);
+        together = estimator_of_config(&config);
+        for (int step = 0; step < 100; step++) {
+            struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES];
+            const struct riptide_sample *pointers[RIPTIDE_POPPED_SAMPLES];
+            struct before befores[RIPTIDE_POPPED_SAMPLES];
+            int outcomes[RIPTIDE_POPPED_SAMPLES];
+            uint32_t n = below(RIPTIDE_POPPED_SAMPLES + 1);
+
+            for (uint32_t i = 0; i < n; i++) {
+                samples[i] = any_invalid_or_not();
+                pointers[i] = &samples[i];
+            }
+            assert_int_equal(estimator_add_all(together, pointers, n, outcomes, befores), 0);
+            for (uint32_t i = 0; i < n; i++) {
+                struct riptide_estimate estimate = { .cwnd = 0 };
+                struct riptide_prefix key;
+
+                if (prefix_is_valid(&samples[i].dst)) {
+                    key = prefix_of(&samples[i].dst, one_by_one->config.prefix_len4,
+                                    one_by_one->config.prefix_len6);
+                    riptide_estimator_find(one_by_one, &key, &estimate);
+                }
+                assert_int_equal(riptide_estimator_add(one_by_one, &samples[i]), outcomes[i]);
+                if (outcomes[i] == RIPTIDE_E_INVALID)
+                    continue;
+                assert_int_equal(befores[i].cwnd, estimate.cwnd);
+                assert_int_equal(befores[i].min_rtt_us, samples[i].closed ? estimate.min_rtt_us : 0);
+            }
+            now_ns += below(8) * S;
+            tick_at(one_by_one, now_ns);
+            tick_at(together, now_ns);
+            if (below(3) > 0)
+                assert_int_equal(pop_all(one_by_one), pop_all(together));
+            assert_same(one_by_one, together, now_ns);
+        }
+    }
 }

@@ -60,7 +60,7 @@ TEST(datagram_that_is_no_event_is_counted_and_skipped)
         { SOCK_DIAG_BY_FAMILY, 100, 200 },
         { SOCK_DIAG_BY_FAMILY, 380, 0 },
     };
-    size_t n = sizeof(cases) / sizeof(cases[0]);
+    size_t n = COUNT(cases);
 
     begin();
     for (size_t i = 0; i < n; i++)

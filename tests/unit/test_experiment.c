@@ -5,23 +5,14 @@
  */
 #include "verdict/verdict.h"
 #include "drawn.h"
-#include "unit.h"
 
-static const uint64_t second = UINT64_C(1000000000), minute = 60 * UINT64_C(1000000000);
+static const uint64_t second = S, minute = 60 * S;
 
-/* Bounds in percent and points, of as many held out as configured. */
-static struct verdict verdict_of(double time_low, double time_high, double again_low,
-                                 double again_high)
+/* In the middle of its bounds, which are in percent or points. */
+static struct riptide_change change_of(double low, double high)
 {
-    return (struct verdict){
-        .n = { 4112, 232 },
-        .time = { 0, 0, (time_low + time_high) / 200, time_low / 100, time_high / 100 },
-        .retransmitted = { 0, 0, (again_low + again_high) / 200, again_low / 100,
-                           again_high / 100 },
-    };
+    return (struct riptide_change){ 0, 0, (low + high) / 200, low / 100, high / 100 };
 }
-
-static const struct verdict *const none = NULL;
 
 TEST(harm_of_either_beyond_its_margin_that_no_gain_outweighs_suspends)
 {
@@ -43,13 +34,13 @@ TEST(harm_of_either_beyond_its_margin_that_no_gain_outweighs_suspends)
         { -10, 10, 4, 6, true },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct verdict verdict = verdict_of(cases[i].time_low, cases[i].time_high,
-                                            cases[i].again_low, cases[i].again_high);
+    EACH(row, cases) {
+        const struct verdict verdict = { { 4112, 232 }, change_of(row->time_low, row->time_high),
+                                         change_of(row->again_low, row->again_high) };
         struct suspension suspension = { 0 };
 
-        if ((suspension_judge(&suspension, &verdict, minute) == SUSPENSION_BEGINS) != cases[i].suspends)
-            fail_msg("case %zu", i);
+        assert_row((suspension_judge(&suspension, &verdict, minute) == SUSPENSION_BEGINS) ==
+                   row->suspends);
     }
 }
 
@@ -78,27 +69,26 @@ TEST(each_wait_is_twice_the_last_up_to_a_day_until_a_time_without_harm)
         { "harm that shows late", 3 * 3600, { 10, 20, 40, 80, 160 }, 0 },
         { "longer than the last wait", 0, { 10, 20, 40 }, 41 * 60 },
     };
-    struct verdict harmful = verdict_of(20, 30, 20, 30);
+    const struct verdict harmful = { { 4112, 232 }, change_of(20, 30), change_of(20, 30) };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH(row, cases) {
         struct suspension suspension = { 0 };
         uint64_t now_ns = minute, began_ns;
 
-        for (size_t k = 0; k < 10 && cases[i].minutes[k] > 0; k++) {
-            assert_int_equal(wait_for(&suspension, none, &now_ns, cases[i].quiet_s), SUSPENSION_SAME);
+        for (size_t k = 0; k < 10 && row->minutes[k] > 0; k++) {
+            assert_int_equal(wait_for(&suspension, NULL, &now_ns, row->quiet_s), SUSPENSION_SAME);
             assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 1), SUSPENSION_BEGINS);
             began_ns = now_ns;
             /* A verdict meanwhile is about the time before. */
             assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 200000), SUSPENSION_ENDS);
-            if ((now_ns - began_ns) / minute != cases[i].minutes[k])
-                fail_msg("%s: wait %zu", cases[i].what, k);
+            assert_row((now_ns - began_ns) / minute == row->minutes[k]);
             assert_int_equal(suspension.until_ns, 0);
         }
-        if (cases[i].long_quiet_s == 0)
+        if (row->long_quiet_s == 0)
             continue;
-        assert_int_equal(wait_for(&suspension, none, &now_ns, cases[i].long_quiet_s), SUSPENSION_SAME);
+        assert_int_equal(wait_for(&suspension, NULL, &now_ns, row->long_quiet_s), SUSPENSION_SAME);
         assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 1), SUSPENSION_BEGINS);
-        assert_int_equal(suspension.wait_ns / minute, cases[i].minutes[0]);
+        assert_int_equal(suspension.wait_ns / minute, row->minutes[0]);
     }
 }
 
@@ -112,40 +102,40 @@ struct world {
     enum arm attacked;             /* where these take 20 times as long */
 };
 
-struct run {
+static struct {
     struct experiment experiment;
     uint64_t now_ns, cookie;
-};
+} run;
 
-static void begin(struct run *run, uint32_t holdout_percent)
+static void begin(void)
 {
-    memset(run, 0, sizeof(*run));
-    run->experiment.holdout_percent = holdout_percent;
-    run->experiment.seed = (uint32_t)draw();
-    run->now_ns = second;
+    memset(&run, 0, sizeof(run));
+    run.experiment.holdout_percent = 5;
+    run.experiment.seed = (uint32_t)draw();
+    run.now_ns = second;
 }
 
-static void add_one(struct run *run, const struct world *world)
+static void add_one(const struct world *world)
 {
-    struct experiment *experiment = &run->experiment;
+    struct experiment *experiment = &run.experiment;
     enum holdout_phase phase = experiment->phase;
-    enum arm arm = arm_of(++run->cookie, experiment->seed,
+    enum arm arm = arm_of(++run.cookie, experiment->seed,
                           ARM_SHARE(phase_percent(experiment, phase)));
     bool is_attacker = below(100) < world->attacker_percent;
     unsigned int source = below(SOURCES);
-    bool is_harmed = arm == ARM_WINDOW && source < world->harmed;
+    double time_factor = 1, again_factor = 1;
     struct riptide_sample sample;
     struct outcome outcome;
 
-    if (is_attacker)
-        sample = draw_connection(0, arm == world->attacked ? 20 : 1,
-                                 arm == world->attacked ? 3 : 1);
-    else
-        sample = draw_connection(0, is_harmed ? world->time_factor : 1,
-                                 is_harmed ? world->again_factor : 1);
-    sample.dst = (struct riptide_prefix){ .family = AF_INET,
-                                          .len = 32,
-                                          .addr = { 10, 0, (uint8_t)source, 1 } };
+    if (is_attacker && arm == world->attacked) {
+        time_factor = 20;
+        again_factor = 3;
+    } else if (!is_attacker && arm == ARM_WINDOW && source < world->harmed) {
+        time_factor = world->time_factor;
+        again_factor = world->again_factor;
+    }
+    sample = draw_connection(time_factor, again_factor);
+    sample.dst = (struct riptide_prefix){ AF_INET, 32, { 10, 0, (uint8_t)source, 1 } };
     if (is_attacker) {
         sample.dst = (struct riptide_prefix){ .family = AF_INET6, .len = 128, .addr = { 0x20, 1 } };
         for (size_t i = 6; i < 16; i++)
@@ -156,29 +146,26 @@ static void add_one(struct run *run, const struct world *world)
 }
 
 /* Until windows are suspended, or the phase is `until`; returns the seconds that it took. */
-static unsigned int go(struct run *run, const struct world *world, unsigned int seconds,
-                       enum holdout_phase until)
+static unsigned int go(const struct world *world, unsigned int seconds, enum holdout_phase until)
 {
     for (unsigned int s = 1; s <= seconds; s++) {
         for (int i = 0; i < PER_SECOND; i++)
-            add_one(run, world);
-        run->now_ns += second;
-        if (experiment_judge(&run->experiment, run->now_ns) == SUSPENSION_BEGINS ||
-            run->experiment.phase == until)
+            add_one(world);
+        run.now_ns += second;
+        if (experiment_judge(&run.experiment, run.now_ns) == SUSPENSION_BEGINS ||
+            run.experiment.phase == until)
             return s;
     }
     return seconds;
 }
-
-static struct run run;
 
 TEST(one_source_suspends_nothing)
 {
     const struct world world = { 1, 1, 0, 30, ARM_WINDOW };
 
     seed_fixed();
-    begin(&run, 5);
-    go(&run, &world, 3600, HOLDOUT_PHASES);
+    begin();
+    go(&world, 3600, HOLDOUT_PHASES);
     assert_int_equal(run.experiment.suspension.wait_ns, 0);
 }
 
@@ -193,8 +180,8 @@ TEST(harm_to_half_of_all_sources_is_found_within_a_minute)
     for (int i = 0; i < 10; i++) {
         unsigned int took;
 
-        begin(&run, 5);
-        took = go(&run, &worlds[i % 2], 300, HOLDOUT_PHASES);
+        begin();
+        took = go(&worlds[i % 2], 300, HOLDOUT_PHASES);
         most[i % 2] = took > most[i % 2] ? took : most[i % 2];
         assert_int_equal(run.experiment.suspension.wait_ns, 600 * second);
     }
@@ -214,13 +201,13 @@ TEST(harm_that_begins_in_the_second_phase_is_found_within_five_minutes)
     for (int i = 0; i < 10; i++) {
         unsigned int took;
 
-        begin(&run, 5);
-        took = go(&run, &gain, 600, HOLDOUT_SETTLED);
+        begin();
+        took = go(&gain, 600, HOLDOUT_SETTLED);
         first = took > first ? took : first;
         assert_int_equal(run.experiment.phase, HOLDOUT_SETTLED);
-        go(&run, &gain, 60, HOLDOUT_PHASES);
+        go(&gain, 60, HOLDOUT_PHASES);
         assert_int_equal(run.experiment.phase, HOLDOUT_SETTLED);
-        took = go(&run, &harms[i % 2], 300, HOLDOUT_PHASES);
+        took = go(&harms[i % 2], 300, HOLDOUT_PHASES);
         most = took > most ? took : most;
         assert_int_equal(run.experiment.suspension.wait_ns, 600 * second);
     }
@@ -235,8 +222,8 @@ TEST(a_little_harm_does_not_end_the_first_phase)
 
     seed_fixed();
     for (int i = 0; i < 5; i++) {
-        begin(&run, 5);
-        go(&run, &world, 3000, HOLDOUT_SETTLED);
+        begin();
+        go(&world, 3000, HOLDOUT_SETTLED);
         assert_int_equal(run.experiment.phase, HOLDOUT_FIRST);
     }
 }
@@ -247,13 +234,13 @@ TEST(first_phase_ends_after_an_hour_and_begins_after_a_suspension)
     const struct world one_source = { 1, 1, 0, 100, ARMS };
 
     seed_fixed();
-    begin(&run, 5);
+    begin();
     for (int s = 0; s < 7200; s++) {
         run.now_ns += second;
         experiment_judge(&run.experiment, run.now_ns);
     }
     assert_int_equal(run.experiment.phase, HOLDOUT_FIRST);
-    assert_in_range(go(&run, &one_source, 4000, HOLDOUT_SETTLED), 3590, 3610);
+    assert_in_range(go(&one_source, 4000, HOLDOUT_SETTLED), 3590, 3610);
     run.experiment.suspension.until_ns = run.now_ns + 600 * second;
     run.now_ns += 600 * second;
     assert_int_equal(experiment_judge(&run.experiment, run.now_ns), SUSPENSION_ENDS);
@@ -272,11 +259,11 @@ TEST(without_an_effect_few_runs_claim_one)
     for (int i = 0; i < RUNS; i++) {
         bool has_claimed = false, has_fairly = false;
 
-        begin(&run, 5);
+        begin();
         for (int n = 1; n <= CONNECTIONS; n++) {
             struct verdict verdict;
 
-            add_one(&run, &world);
+            add_one(&world);
             if (n == OF_FIRST)
                 experiment_settle(&run.experiment, run.experiment.stretch, SOURCE_GROUPS);
             if (n % 100 == 0 &&

@@ -48,12 +48,6 @@ static bool check(const struct filter *filter, const struct riptide_scope *scope
     return expected;
 }
 
-static void make(struct filter *filter, const struct riptide_scope *scope)
-{
-    *filter = (struct filter){ 0 };
-    assert_int_equal(filter_init(filter, scope), 0);
-}
-
 enum { PREFIXES = 24, RANGES = 4, CONNECTIONS = 48 };
 
 struct drawn {
@@ -123,18 +117,18 @@ static uint16_t draw_port(const struct riptide_port_range *ranges)
     const uint16_t ports[] = { range->first, range->last, (uint16_t)(range->first - 1),
                                (uint16_t)(range->last + 1), (uint16_t)draw() };
 
-    return ports[below(5)];
+    return ports[below(COUNT(ports))];
 }
 
 TEST(filter_decides_as_the_definition)
 {
     seed_random();
     for (int turn = 0; turn < 400; turn++) {
+        FILTER filter = { 0 };
         struct drawn drawn;
-        FILTER filter;
 
         draw_scope(&drawn);
-        make(&filter, &drawn.scope);
+        assert_int_equal(filter_init(&filter, &drawn.scope), 0);
         for (int i = 0; i < CONNECTIONS; i++) {
             struct riptide_sample sample = { .local_port = draw_port(drawn.local),
                                              .remote_port = draw_port(drawn.remote) };
@@ -163,12 +157,12 @@ TEST(prefixes_beyond_the_limit_are_left_to_the_observer)
     for (uint32_t more = 0; more < 3; more++) {
         struct riptide_sample sample = { .local_port = 443 };
         size_t n_bytes;
-        FILTER filter;
+        FILTER filter = { 0 };
 
         scope.n_learn = FILTER_MAX_PREFIXES + (more > 0);
         scope.local_ports = &port;
         scope.n_local_ports = more == 2;
-        make(&filter, &scope);
+        assert_int_equal(filter_init(&filter, &scope), 0);
         filter_get(&filter, &n_bytes);
         assert_int_equal(filter.is_partial, more > 0);
         assert_int_equal(n_bytes > 0, more != 1);

@@ -3,7 +3,6 @@
 #include "internal.h"
 #include "unit.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <riptide/agent.h>
 

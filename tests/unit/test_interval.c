@@ -3,9 +3,6 @@
 #include "agent/interval.h"
 #include "unit.h"
 
-#define S  UINT64_C(1000000000)
-#define MS UINT64_C(1000000)
-
 static struct interval interval_of(uint64_t configured_ns, uint64_t ttl_ns, double max_share)
 {
     struct interval interval;
@@ -47,12 +44,11 @@ TEST(dumps_of_one_cost_have_an_interval)
     };
     struct interval longest = interval_of(S, UINT64_MAX, 0.000001);
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct interval interval = interval_of(cases[i].configured_ns, 90 * S, cases[i].max_share);
+    EACH(row, cases) {
+        struct interval interval = interval_of(row->configured_ns, 90 * S, row->max_share);
 
-        update_many(&interval, 100, cases[i].cost_ns);
-        if (interval.current_ns != cases[i].interval_ns)
-            fail_msg("%s: %.9f s", cases[i].what, (double)interval.current_ns / S);
+        update_many(&interval, 100, row->cost_ns);
+        assert_row(interval.current_ns == row->interval_ns);
     }
     interval_update(&longest, UINT64_MAX, true);
     assert_true(longest.current_ns <= UINT64_MAX / 2 + 1);

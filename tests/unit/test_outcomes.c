@@ -2,7 +2,6 @@
 /* lib/verdict/outcomes: which connections count and as what, sums by hand, and added. */
 #include "verdict/verdict.h"
 #include "drawn.h"
-#include "unit.h"
 
 enum { MSS = 1000 };
 
@@ -67,18 +66,18 @@ TEST(outcomes_stay_within_their_units)
         { UINT64_MAX, 0, 20, 0 },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH(row, cases) {
         struct outcomes outcomes = { 0 };
         struct riptide_sample sample = usual;
 
-        sample.busy_time_us = cases[i].busy_time_us;
-        sample.retrans_segs = cases[i].retrans_segs;
-        if (cases[i].retrans_segs >= usual.data_segs_out)
+        sample.busy_time_us = row->busy_time_us;
+        sample.retrans_segs = row->retrans_segs;
+        if (row->retrans_segs >= usual.data_segs_out)
             sample.acked_bytes = 11 * MSS;
         assert_int_equal(enter_outcome(&outcomes, ARM_WINDOW, HOLDOUT_FIRST, &sample, 0),
                          OUTCOME_COUNTS);
-        assert_true(only_sums(&outcomes)[SUM_TIME] == cases[i].time);
-        assert_true(only_sums(&outcomes)[SUM_RETRANSMITTED] == cases[i].share);
+        assert_true(only_sums(&outcomes)[SUM_TIME] == row->time);
+        assert_true(only_sums(&outcomes)[SUM_RETRANSMITTED] == row->share);
         assert_true(sums_are_possible(only_sums(&outcomes)));
     }
 }
@@ -113,20 +112,18 @@ TEST(path_and_not_the_connection_decides_over_floor_and_class)
         { 21000, 19000, OUTCOME_COUNTS, 0 }, { 21000, 0, OUTCOME_COUNTS, 1 },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH(row, cases) {
         struct outcomes outcomes = { 0 };
         struct riptide_sample sample = usual;
 
-        sample.min_rtt_us = cases[i].own_us;
-        sample.busy_time_us = cases[i].own_us > 0 ? UINT64_C(8) * cases[i].own_us : 40000;
-        assert_int_equal(
-            enter_outcome(&outcomes, ARM_WINDOW, HOLDOUT_FIRST, &sample, cases[i].path_us),
-            cases[i].entry);
-        if (cases[i].entry != OUTCOME_COUNTS)
+        sample.min_rtt_us = row->own_us;
+        sample.busy_time_us = row->own_us > 0 ? UINT64_C(8) * row->own_us : 40000;
+        assert_row(enter_outcome(&outcomes, ARM_WINDOW, HOLDOUT_FIRST, &sample, row->path_us) ==
+                   row->entry);
+        if (row->entry != OUTCOME_COUNTS)
             continue;
-        assert_ptr_equal(
-            only_sums(&outcomes),
-            outcomes.sums[HOLDOUT_FIRST][2 * RTTS + cases[i].rtt][ARM_WINDOW]);
+        assert_ptr_equal(only_sums(&outcomes),
+                         outcomes.sums[HOLDOUT_FIRST][2 * RTTS + row->rtt][ARM_WINDOW]);
         /* The outcome is by its own. */
         assert_true(only_sums(&outcomes)[SUM_TIME] == 3);
     }
@@ -160,7 +157,7 @@ TEST(sums_are_exact)
 
     seed_random();
     for (int i = 0; i < 5000; i++) {
-        struct riptide_sample sample = draw_connection(0, 1, 1);
+        struct riptide_sample sample = draw_connection(1, 1);
         enum arm arm = below(ARMS);
         enum holdout_phase phase = below(HOLDOUT_PHASES);
 
@@ -193,11 +190,11 @@ TEST(impossible_sums_are_known)
     };
 
     assert_true(sums_are_possible(possible));
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH(row, cases) {
         double sums[SUMS];
 
         memcpy(sums, possible, sizeof(sums));
-        sums[cases[i].sum] = cases[i].value;
+        sums[row->sum] = row->value;
         assert_false(sums_are_possible(sums));
     }
 }

@@ -25,6 +25,61 @@ TEST(paper_and_bdp_count_open_connections_alone)
     }
 }
 
+/* Algorithm 1 for one destination in ten lines. */
+struct reference {
+    bool has_history;
+    double average;
+    uint64_t updated_ns;
+};
+
+static uint32_t reference_step(struct reference *it, const struct riptide_estimator_config *config,
+                               double total, size_t n, uint64_t now_ns)
+{
+    double alpha = config->history_weight, mean = total / (double)n;
+
+    it->has_history = it->has_history && now_ns - it->updated_ns < config->ttl_ns;
+    if (n > 0) {
+        it->average = it->has_history ? alpha * it->average + (1 - alpha) * mean : mean;
+        it->has_history = true;
+        it->updated_ns = now_ns;
+    }
+    if (!it->has_history)
+        return 0;
+    return (uint32_t)lround(fmin(fmax(it->average, config->cwnd_min), config->cwnd_max));
+}
+
+TEST(paper_is_algorithm_1_for_100000_steps)
+{
+    struct riptide_estimator_config config = config_of_policy("paper");
+    struct reference references[HOSTS] = { { .has_history = false } };
+    ESTIMATOR *estimator;
+    uint64_t now_ns = 0;
+
+    seed_random();
+    config.history_weight = below(100) / 100.0;
+    estimator = estimator_of_config(&config);
+    for (int step = 0; step < 100000; step++) {
+        uint32_t expected[HOSTS];
+
+        now_ns += below(50) * S;
+        for (uint32_t h = 0; h < HOSTS; h++) {
+            struct riptide_sample sample = { .dst = host(h) };
+            size_t n = below(4) ? 0 : below(6);
+            double total = 0;
+
+            for (size_t k = 0; k < n; k++) {
+                sample.cwnd = 1 + below(200);
+                total += sample.cwnd;
+                riptide_estimator_add(estimator, &sample);
+            }
+            expected[h] = reference_step(&references[h], &config, total, n, now_ns);
+        }
+        tick_at(estimator, now_ns);
+        for (uint32_t h = 0; h < HOSTS; h++)
+            assert_int_equal(find(estimator, host(h)).cwnd, expected[h]);
+    }
+}
+
 /* More than an estimate's `samples` count. */
 TEST(mean_of_very_many_connections)
 {
@@ -64,9 +119,9 @@ TEST(bdp_fades_over_a_minute)
 
 TEST(each_policy_knows_the_smallest_round_trip_time)
 {
-    for (size_t n = 0; n < 3; n++) {
+    EACH(policy, policies) {
         static const uint32_t min_rtts_us[] = { 30000, 20000, 0, 25000 };
-        ESTIMATOR *estimator = estimator_of_policy(policies[n]);
+        ESTIMATOR *estimator = estimator_of_policy(*policy);
         struct riptide_sample sample = busy(30);
 
         for (size_t i = 0; i < 4; i++) {

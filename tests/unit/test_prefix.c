@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * lib/prefix: text to bytes and back, and containment at every bit.
- */
+/* lib/prefix: text to bytes and back, and containment at every bit. */
 #include "prefix.h"
 #include "unit.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <sys/socket.h>
 
 static void assert_refused(const char *text)
 {
@@ -20,7 +14,7 @@ static void assert_refused(const char *text)
     assert_memory_equal(&prefix, &before, sizeof(prefix));
 }
 
-static void assert_text(const struct riptide_prefix *prefix, const char *expected)
+static void assert_format(const struct riptide_prefix *prefix, const char *expected)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
 
@@ -50,7 +44,6 @@ TEST(text_comes_back)
         { "::fffe:0:0/95" },
         { "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127" },
         { "0.0.0.0/32", "0.0.0.0" },
-        { "192.0.2.1/32", "192.0.2.1" },
         { "2001:db8::1/128", "2001:db8::1" },
         { "2001:DB8:0:0::/64", "2001:db8::/64" },
         { "2001:0db8:0000:0000:0000:0000:192.0.2.1", "2001:db8::c000:201" },
@@ -64,10 +57,10 @@ TEST(text_comes_back)
     struct riptide_prefix parsed = prefix("2001:db8:8000::/33");
 
     assert_memory_equal(&parsed, &v6, sizeof(v6));
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
-        parsed = prefix(pairs[i][0]);
+    EACH(row, pairs) {
+        parsed = prefix((*row)[0]);
         assert_true(prefix_is_valid(&parsed));
-        assert_text(&parsed, pairs[i][pairs[i][1] ? 1 : 0]);
+        assert_format(&parsed, (*row)[(*row)[1] ? 1 : 0]);
     }
 }
 
@@ -89,9 +82,9 @@ TEST(text_that_is_no_prefix_is_refused)
                                            "8/8", "/8", "8/", "8.0", "x",  "-0",  "+0" };
     char text[32];
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        assert_refused(texts[i]);
-    for (size_t i = 0; i < 2 * sizeof(lengths) / sizeof(*lengths); i++) {
+    EACH(row, texts)
+        assert_refused(*row);
+    for (size_t i = 0; i < 2 * COUNT(lengths); i++) {
         snprintf(text, sizeof(text), "%s/%s", i % 2 ? "10.0.0.0" : "::", lengths[i / 2]);
         assert_refused(text);
     }
@@ -118,7 +111,7 @@ TEST(unknown_family_is_no_prefix)
 {
     struct riptide_prefix prefix = { .family = AF_UNIX };
 
-    assert_text(&prefix, "?");
+    assert_format(&prefix, "?");
     assert_false(prefix_is_valid(&prefix));
 }
 

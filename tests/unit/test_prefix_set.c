@@ -4,6 +4,7 @@
  * all. What they decide is held against the plain evaluation of drawn scopes in test_filter.c.
  */
 #include "unit.h"
+#include "internal.h"
 #include "observe/prefix_set.h"
 
 /* Prefixes with a verdict each, '+' or '-'; the first is the verdict on all other addresses. */
@@ -12,13 +13,10 @@ static void fill(struct prefix_set *set, const char *text)
     char copy[256], *rest = copy, *word;
 
     *set = (struct prefix_set){ .verdict = text[0] == '+' };
-    snprintf(copy, sizeof(copy), "%s", text + 1);
-    while ((word = strsep(&rest, " "))) {
-        struct riptide_prefix dst;
+    snprintf(copy, sizeof(copy), "%s", text);
+    for (strsep(&rest, " "); (word = strsep(&rest, " "));) {
+        struct riptide_prefix dst = prefix(word + 1);
 
-        if (!*word)
-            continue;
-        dst = prefix(word + 1);
         assert_int_equal(prefix_set_add(set, &dst, *word == '+'), 0);
     }
     prefix_set_finish(set);
@@ -46,13 +44,13 @@ TEST(prefix_that_decides_nothing_goes)
         { "+ -0.0.0.0/0 -::/1 -8000::/2", "+ -0.0.0.0/0 -::/1 -8000::/2", false },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct prefix_set set;
+    EACH(row, cases) {
+        CLEANUP(prefix_set_deinit) struct prefix_set set;
         char left[256];
         size_t n;
 
-        fill(&set, cases[i].given);
-        assert_int_equal(prefix_set_is_empty(&set), cases[i].is_empty);
+        fill(&set, row->given);
+        assert_int_equal(prefix_set_is_empty(&set), row->is_empty);
         n = (size_t)snprintf(left, sizeof(left), "%c", set.verdict ? '+' : '-');
         for (uint32_t k = 0; k < set.n; k++) {
             char text[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -61,8 +59,7 @@ TEST(prefix_that_decides_nothing_goes)
             n += (size_t)snprintf(left + n, sizeof(left) - n, " %c%s",
                                   set.rules[k].verdict ? '+' : '-', text);
         }
-        assert_string_equal(left, cases[i].left);
-        prefix_set_deinit(&set);
+        assert_string_equal(left, row->left);
     }
 }
 
@@ -73,13 +70,12 @@ TEST(prefix_is_judged_as_a_whole)
         const char *dst;
         bool verdict;
     } cases[] = { { "10.0.0.0/16", true }, { "10.0.1.0/24", true }, { "10.0.0.0/15", false } };
-    struct prefix_set set;
+    CLEANUP(prefix_set_deinit) struct prefix_set set;
 
     fill(&set, "- +10.0.0.0/16");
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct riptide_prefix dst = prefix(cases[i].dst);
+    EACH(row, cases) {
+        struct riptide_prefix dst = prefix(row->dst);
 
-        assert_int_equal(prefix_set_search(&set, &dst), cases[i].verdict);
+        assert_row(prefix_set_search(&set, &dst) == row->verdict);
     }
-    prefix_set_deinit(&set);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * lib/prefix_table against a model that cannot be wrong: an array with a place for every key.
- */
+/* lib/prefix_table against a model that cannot be wrong: an array with a place for every key. */
 #include "prefix.h"
 #include "prefix_table.h"
 #include "unit.h"
-
-#include <sys/socket.h>
 
 #define NONE PREFIX_TABLE_NONE
 
@@ -43,16 +39,12 @@ static struct riptide_prefix key_of(uint32_t i)
     return key;
 }
 
-static struct entry *entry_at(const struct prefix_table *table, uint32_t slot)
-{
-    return prefix_table_at(table, slot);
-}
-
 static void check(const struct prefix_table *table, const struct model *model)
 {
     const struct riptide_prefix *key_pointers[KEYS];
     struct riptide_prefix keys[KEYS];
     uint32_t n = 0, n_iterated = 0, guesses[KEYS];
+    const struct entry *entry;
 
     for (uint32_t i = 0; i < KEYS; i++) {
         struct riptide_prefix key = key_of(i);
@@ -64,8 +56,8 @@ static void check(const struct prefix_table *table, const struct model *model)
         if (slot == NONE)
             continue;
         n++;
-        assert_true(prefix_equal(&entry_at(table, slot)->key, &key));
-        assert_true(entry_at(table, slot)->value == model[i].value);
+        entry = prefix_table_at(table, slot);
+        assert_true(prefix_equal(&entry->key, &key) && entry->value == model[i].value);
         assert_int_equal(prefix_table_next(table, slot), slot);
     }
     for (uint32_t slot = 0; (slot = prefix_table_next(table, slot)) != NONE; slot++)
@@ -86,9 +78,9 @@ static void insert(struct prefix_table *table, struct model *model, uint32_t i)
 {
     struct riptide_prefix key = key_of(i);
     uint32_t slot = 12345, n = table->n;
-    int r;
+    int r = prefix_table_insert(table, &key, &slot);
+    struct entry *entry;
 
-    r = prefix_table_insert(table, &key, &slot);
     if (!model[i].is_there && n == table->max) {
         assert_int_equal(r, RIPTIDE_E_FULL);
         assert_int_equal(slot, 12345);
@@ -100,17 +92,10 @@ static void insert(struct prefix_table *table, struct model *model, uint32_t i)
         assert_int_equal(table->n, n);
         return;
     }
-    assert_true(entry_at(table, slot)->value == 0);
+    entry = prefix_table_at(table, slot);
+    assert_true(entry->value == 0);
     model[i] = (struct model){ .is_there = true, .slot = slot, .value = below(1u << 30) };
-    entry_at(table, slot)->value = model[i].value;
-}
-
-static void remove_key(struct prefix_table *table, struct model *model, uint32_t i)
-{
-    if (!model[i].is_there)
-        return;
-    prefix_table_remove(table, model[i].slot);
-    model[i].is_there = false;
+    entry->value = model[i].value;
 }
 
 /* The share of insertions swings, so that the table fills, empties and fills again. */
@@ -124,10 +109,12 @@ static void run(uint32_t max, uint64_t hash_seed, struct model *model)
     for (uint32_t step = 0; step < STEPS; step++) {
         uint32_t i = below(KEYS), insert_share = step / 2500 % 2 ? 20 : 80;
 
-        if (below(100) < insert_share)
+        if (below(100) < insert_share) {
             insert(&table, model, i);
-        else
-            remove_key(&table, model, i);
+        } else if (model[i].is_there) {
+            prefix_table_remove(&table, model[i].slot);
+            model[i].is_there = false;
+        }
         if (step % 100 == 0)
             check(&table, model);
     }
@@ -143,9 +130,9 @@ TEST(random_steps_agree_with_the_model)
     static const uint32_t maxima[] = { KEYS, 100, 16, 16, 16, 3, 1 };
 
     seed_random();
-    for (size_t i = 0; i < sizeof(maxima) / sizeof(*maxima); i++) {
+    EACH(row, maxima) {
         struct model model[KEYS] = { 0 };
 
-        run(maxima[i], draw(), model);
+        run(*row, draw(), model);
     }
 }

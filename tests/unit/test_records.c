@@ -3,8 +3,6 @@
 #include "daemon.h"
 #include "unit.h"
 
-#include <sys/socket.h>
-
 static struct changes all;
 
 static void note(uint8_t dst, uint32_t initcwnd)

@@ -7,12 +7,10 @@
 #include "bytes.h"
 #include "internal.h"
 
-#include <errno.h>
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/ipv6.h>
 #include <linux/netconf.h>
-#include <linux/rtnetlink.h>
 
 enum {
     ADDED = NLM_F_CREATE | NLM_F_EXCL,
@@ -24,18 +22,15 @@ enum {
 
 static struct routing host;
 
-static void follow(uint16_t type, int how, const char *text, uint8_t tos, const char *gateway)
+static void follow(int how, const char *text, uint8_t tos, const char *gateway)
 {
     const struct bytes_route said = { .dst = text, .tos = tos, .ifindex = IFINDEX, .gateway = gateway };
     struct bytes message;
     struct route route;
 
     bytes_put_route(&message, &said);
-    bytes_message(&message)->nlmsg_type = type;
-    bytes_message(&message)->nlmsg_flags = (uint16_t)how;
     assert_int_equal(route_parse(&route, bytes_message(&message)), 0);
-    if (type == RTM_NEWROUTE)
-        routing_follow(&host, &route, bytes_message(&message)->nlmsg_flags);
+    routing_follow(&host, &route, (uint16_t)how);
 }
 
 /* Beside another one of its metric, or for some packets alone. */
@@ -53,11 +48,10 @@ TEST(route_that_hides_others_is_a_reason_for_its_family)
         { ADDED, 8, true },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH(row, cases) {
         host = (struct routing){ 0 };
-        follow(RTM_NEWROUTE, cases[i].how, "203.0.113.0/24", cases[i].tos, "192.0.2.1");
-        follow(RTM_DELROUTE, 0, "203.0.113.0/24", cases[i].tos, "192.0.2.1");
-        assert_int_equal(routing_reason(&host, 0) != NULL, cases[i].is_reason);
+        follow(row->how, "203.0.113.0/24", row->tos, "192.0.2.1");
+        assert_int_equal(routing_reason(&host, 0) != NULL, row->is_reason);
         assert_null(routing_reason(&host, 1));
         /* Main is read. */
         routing_begin_routes(&host);
@@ -88,20 +82,22 @@ TEST(ipv6_must_have_no_other_way_to_what_is_behind_a_gateway)
         { "203.0.113.0/24", "192.0.2.1", false },  { "fe80::/10", NULL, false },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    EACH(row, cases) {
         host = (struct routing){ 0 };
         routing_begin_routes(&host);
-        follow(RTM_NEWROUTE, ADDED, "2001:db8:1::/48", 0, "2001:db8::1");
+        follow(ADDED, "2001:db8:1::/48", 0, "2001:db8::1");
         assert_null(routing_reason(&host, 1));
-        follow(RTM_NEWROUTE, ADDED, cases[i].text, 0, cases[i].gateway);
-        assert_int_equal(routing_reason(&host, 1) != NULL, cases[i].is_other);
+        follow(ADDED, row->text, 0, row->gateway);
+        assert_int_equal(routing_reason(&host, 1) != NULL, row->is_other);
         assert_null(routing_reason(&host, 0));
         assert_int_equal(netconf(AF_INET, NETCONFA_IFINDEX_ALL, 1), NETCONFA_IFINDEX_ALL);
         assert_int_equal(netconf(AF_INET6, IFINDEX, 1), IFINDEX);
         assert_int_equal(netconf(AF_INET6, 0, 1), 0);
-        assert_int_equal(routing_reason(&host, 1) != NULL, cases[i].is_other);
+        assert_int_equal(routing_reason(&host, 1) != NULL, row->is_other);
         assert_int_equal(netconf(AF_INET6, NETCONFA_IFINDEX_ALL, 1), NETCONFA_IFINDEX_ALL);
         assert_null(routing_reason(&host, 1));
+        netconf(AF_INET6, NETCONFA_IFINDEX_ALL, 0);
+        assert_int_equal(routing_reason(&host, 1) != NULL, row->is_other);
     }
 }
 
@@ -117,37 +113,31 @@ struct said {
     bool is_gone;
 };
 
-static void put_link(struct bytes *bytes, const struct said *said)
-{
-    const struct ifinfomsg header = { .ifi_family = said->family,
-                                      .ifi_index = (int)said->ifindex,
-                                      .ifi_flags = said->flags };
-    const int32_t settings[] = { [DEVCONF_HOPLIMIT] = 64,
-                                 [DEVCONF_MTU6] = (int32_t)said->mtu6_bytes,
-                                 [DEVCONF_ACCEPT_RA] = 1 };
-    struct nlattr *spec, *ipv6;
-
-    bytes_begin(bytes, said->is_gone ? RTM_DELLINK : RTM_NEWLINK, &header, sizeof(header));
-    bytes_put(bytes, IFLA_IFNAME, "eth", 4);
-    bytes_put_u32(bytes, IFLA_MTU, said->mtu_bytes);
-    if (said->master)
-        bytes_put_u32(bytes, IFLA_MASTER, said->master);
-    spec = bytes_nest(bytes, IFLA_AF_SPEC | NLA_F_NESTED);
-    bytes_put(bytes, AF_INET, "", 0);
-    if (said->mtu6_bytes) {
-        ipv6 = bytes_nest(bytes, AF_INET6 | NLA_F_NESTED);
-        bytes_put_u32(bytes, IFLA_INET6_FLAGS, 0);
-        bytes_put(bytes, IFLA_INET6_CONF, settings, sizeof(settings));
-        bytes_nest_end(bytes, ipv6);
-    }
-    bytes_nest_end(bytes, spec);
-}
-
 static int take(struct routing *routing, struct said said)
 {
+    const struct ifinfomsg header = { .ifi_family = said.family,
+                                      .ifi_index = (int)said.ifindex,
+                                      .ifi_flags = said.flags };
+    const int32_t settings[] = { [DEVCONF_HOPLIMIT] = 64,
+                                 [DEVCONF_MTU6] = (int32_t)said.mtu6_bytes,
+                                 [DEVCONF_ACCEPT_RA] = 1 };
+    struct nlattr *spec, *ipv6;
     struct bytes bytes;
 
-    put_link(&bytes, &said);
+    bytes_begin(&bytes, said.is_gone ? RTM_DELLINK : RTM_NEWLINK, &header, sizeof(header));
+    bytes_put(&bytes, IFLA_IFNAME, "eth", 4);
+    bytes_put_u32(&bytes, IFLA_MTU, said.mtu_bytes);
+    if (said.master)
+        bytes_put_u32(&bytes, IFLA_MASTER, said.master);
+    spec = bytes_nest(&bytes, IFLA_AF_SPEC | NLA_F_NESTED);
+    bytes_put(&bytes, AF_INET, "", 0);
+    if (said.mtu6_bytes) {
+        ipv6 = bytes_nest(&bytes, AF_INET6 | NLA_F_NESTED);
+        bytes_put_u32(&bytes, IFLA_INET6_FLAGS, 0);
+        bytes_put(&bytes, IFLA_INET6_CONF, settings, sizeof(settings));
+        bytes_nest_end(&bytes, ipv6);
+    }
+    bytes_nest_end(&bytes, spec);
     return routing_take_link(routing, bytes_message(&bytes));
 }
 
@@ -190,13 +180,10 @@ TEST(links_have_an_mtu_for_each_family)
     };
     ROUTING routing = { .depends_on_carrier = true };
 
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-        uint32_t ifindex = steps[i].said.ifindex;
-
-        if (take(&routing, steps[i].said) != steps[i].outcome ||
-            mtu_by(&routing, ifindex, AF_INET) != steps[i].ipv4 ||
-            mtu_by(&routing, ifindex, AF_INET6) != steps[i].ipv6)
-            fail_msg("step %zu", i);
+    EACH(row, steps) {
+        assert_row(take(&routing, row->said) == row->outcome);
+        assert_row(mtu_by(&routing, row->said.ifindex, AF_INET) == row->ipv4);
+        assert_row(mtu_by(&routing, row->said.ifindex, AF_INET6) == row->ipv6);
     }
 }
 

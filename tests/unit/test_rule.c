@@ -7,9 +7,7 @@
 #include "bytes.h"
 #include "internal.h"
 
-#include <errno.h>
 #include <linux/fib_rules.h>
-#include <linux/rtnetlink.h>
 #include <netinet/in.h>
 
 enum { TABLE = 7230, OTHER_TABLE = 7300 };
@@ -46,15 +44,6 @@ static void put_rule(struct bytes *bytes, char kind, uint32_t priority)
         bytes_put_u8(bytes, FRA_IP_PROTO, IPPROTO_TCP);
 }
 
-static struct rule parsed(struct bytes *bytes)
-{
-    struct rule rule;
-
-    memset(&rule, 0xa5, sizeof(rule));
-    assert_int_equal(rule_parse(&rule, bytes_message(bytes)), 0);
-    return rule;
-}
-
 /* Attributes that narrow or change what a rule does, each appended to one that is complete. */
 TEST(every_selector_makes_a_rule_conditional_and_foreign)
 {
@@ -80,15 +69,17 @@ TEST(every_selector_makes_a_rule_conditional_and_foreign)
                   { FRA_DPORT_RANGE + 1, 0, 1 }, /* FRA_DSCP */
                   { 99, 0, 0 } };
 
-    for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
-        struct bytes bytes;
-        struct rule rule;
+    EACH(row, cases) {
+        for (const char *kind = "MO"; *kind; kind++) {
+            struct rule rule;
+            struct bytes bytes;
 
-        put_rule(&bytes, "MO"[i % 2], 100);
-        bytes_put(&bytes, cases[i / 2].type, &cases[i / 2].value, cases[i / 2].n);
-        rule = parsed(&bytes);
-        if (rule.is_unconditional || rule.is_ours)
-            fail_msg("attribute %d", cases[i / 2].type);
+            put_rule(&bytes, *kind, 100);
+            bytes_put(&bytes, row->type, &row->value, row->n);
+            memset(&rule, 0xa5, sizeof(rule));
+            assert_int_equal(rule_parse(&rule, bytes_message(&bytes)), 0);
+            assert_row(!rule.is_unconditional && !rule.is_ours);
+        }
     }
 }
 
@@ -98,17 +89,17 @@ TEST(messages_that_make_no_sense_are_refused)
     CLEANUP(rules_deinit) struct rules rules = { 0 };
     struct bytes bytes;
 
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+    EACH(row, types) {
         for (size_t n = 0; n <= 8; n++) {
             put_rule(&bytes, 'M', 32766);
-            bytes_put(&bytes, types[i], "\0\0\0\0\0\0\0", n);
+            bytes_put(&bytes, *row, "\0\0\0\0\0\0\0", n);
             assert_int_equal(rules_add(&rules, bytes_message(&bytes)), n == 4 ? 0 : -EBADMSG);
         }
     }
     put_rule(&bytes, 'M', 32766);
     bytes_message(&bytes)->nlmsg_type = RTM_DELRULE;
     assert_int_equal(rules_add(&rules, bytes_message(&bytes)), -EBADMSG);
-    assert_int_equal(rules.n, sizeof(types) / sizeof(*types));
+    assert_int_equal(rules.n, COUNT(types));
 }
 
 static const char no_main[] = "no unconditional rule `lookup main` is there for ours to precede: "
@@ -165,9 +156,9 @@ TEST(place_is_directly_before_main_and_is_kept)
         { "M32766 O32766", 32765, NULL, false },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+    EACH(row, cases) {
         CLEANUP(rules_deinit) struct rules rules = { 0 };
-        const char *at = cases[i].rules, *reason;
+        const char *at = row->rules;
         uint32_t priority = 0;
         struct bytes bytes;
         int n;
@@ -180,12 +171,8 @@ TEST(place_is_directly_before_main_and_is_kept)
         }
         put_rule(&bytes, 'f', 32767);
         assert_int_equal(rules_add(&rules, bytes_message(&bytes)), 0);
-        reason = rules_place(&rules, &priority);
-        if (!reason != !cases[i].reason || (reason && strcmp(reason, cases[i].reason) != 0))
-            fail_msg("%s: %s", cases[i].rules, reason ? reason : "has a place");
-        if (!reason)
-            assert_int_equal(priority, cases[i].priority);
-        if (rules_has_ours_in_place(&rules, TABLE) != cases[i].is_in_place)
-            fail_msg("%s: ours", cases[i].rules);
+        assert_text(rules_place(&rules, &priority), row->reason);
+        assert_row(row->reason || priority == row->priority);
+        assert_row(rules_has_ours_in_place(&rules, TABLE) == row->is_in_place);
     }
 }

@@ -8,25 +8,8 @@
 
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
-#include <sys/socket.h>
 
 enum { INFO_5_10 = 232 /* bytes of tcp_info in Linux 5.10 */ };
-
-static const uint8_t v4[16] = { 203, 0, 113, 7 };
-static const struct riptide_prefix as_v4 = { AF_INET, 32, { 203, 0, 113, 7 } };
-
-static void begin(struct bytes *bytes, uint8_t family, const uint8_t dst[16])
-{
-    struct inet_diag_msg msg = { .idiag_family = family,
-                                 .idiag_state = 1, /* established */
-                                 .id = { .idiag_sport = htons(8080),
-                                         .idiag_dport = htons(443),
-                                         .idiag_if = 3,
-                                         .idiag_cookie = { 0x11223344, 0x55667788 } } };
-
-    memcpy(msg.id.idiag_dst, dst, 16);
-    bytes_begin(bytes, 0, &msg, sizeof(msg));
-}
 
 #define PUT(at, type, value) memcpy(at, &(type){ value }, sizeof(type))
 
@@ -51,7 +34,15 @@ static void make_info(unsigned char info[512])
 /* With other attributes before a tcp_info of n_info. */
 static void put_socket(struct bytes *bytes, const unsigned char info[512], size_t n_info)
 {
-    begin(bytes, AF_INET, v4);
+    const struct inet_diag_msg msg = { .idiag_family = AF_INET,
+                                       .idiag_state = 1, /* established */
+                                       .id = { .idiag_sport = htons(8080),
+                                               .idiag_dport = htons(443),
+                                               .idiag_dst = { htonl(0xcb007107) }, /* 203.0.113.7 */
+                                               .idiag_if = 3,
+                                               .idiag_cookie = { 0x11223344, 0x55667788 } } };
+
+    bytes_begin(bytes, 0, &msg, sizeof(msg));
     bytes_put_u8(bytes, INET_DIAG_SHUTDOWN, 0);
     bytes_put(bytes, INET_DIAG_PAD, NULL, 0);
     bytes_put(bytes, INET_DIAG_CONG, "cubic", 5);
@@ -66,28 +57,27 @@ static void make_message(struct bytes *bytes, size_t n_info)
     put_socket(bytes, info, n_info);
 }
 
-static bool parse(struct riptide_sample *sample, struct bytes *bytes)
+static bool parse(struct riptide_sample *sample, const struct nlmsghdr *message)
 {
-    return sample_parse(sample, bytes_header(bytes),
-                        bytes_message(bytes)->nlmsg_len - NLMSG_HDRLEN);
+    return sample_parse(sample, message + 1, message->nlmsg_len - NLMSG_HDRLEN);
 }
 
-static struct riptide_sample parsed(struct bytes *bytes)
+static bool parses(const struct nlmsghdr *message)
 {
     struct riptide_sample sample;
 
-    assert_true(parse(&sample, bytes));
-    return sample;
+    return parse(&sample, message);
 }
 
 TEST(every_field_of_5_10)
 {
+    const struct riptide_prefix dst = prefix("203.0.113.7");
     struct riptide_sample sample;
     struct bytes message;
 
     make_message(&message, INFO_5_10);
-    sample = parsed(&message);
-    assert_memory_equal(&sample.dst, &as_v4, sizeof(as_v4));
+    assert_true(parse(&sample, bytes_message(&message)));
+    assert_memory_equal(&sample.dst, &dst, sizeof(dst));
     assert_true(sample.cookie == UINT64_C(0x5566778811223344));
     assert_int_equal(sample.cwnd, 37);
     assert_int_equal(sample.ssthresh_segs, 26);
@@ -115,7 +105,7 @@ TEST(info_of_every_length)
         memset(&sample, 0x5a, sizeof(sample));
         memcpy(&before, &sample, sizeof(sample));
         make_message(&message, len);
-        assert_int_equal(parse(&sample, &message), len >= 84);
+        assert_int_equal(parse(&sample, bytes_message(&message)), len >= 84);
         if (len < 84) {
             assert_memory_equal(&sample, &before, sizeof(sample));
             continue;
@@ -139,10 +129,11 @@ TEST(figures_that_mean_there_is_none)
     make_info(info);
     PUT(info + 148, uint32_t, UINT32_MAX); /* min_rtt: no measurement */
     put_socket(&message, info, INFO_5_10);
-    assert_int_equal(parsed(&message).min_rtt_us, 0);
+    assert_true(parse(&sample, bytes_message(&message)));
+    assert_int_equal(sample.min_rtt_us, 0);
     PUT(info + 80, uint32_t, 0); /* snd_cwnd */
     put_socket(&message, info, INFO_5_10);
-    assert_false(parse(&sample, &message));
+    assert_false(parses(bytes_message(&message)));
 }
 
 TEST(classes_of_destinations)
@@ -176,17 +167,8 @@ TEST(classes_of_destinations)
         { true, AF_INET6, { [10] = 0xff, [11] = 0xff, 169, 254, 0, 1 } },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        if (sample_is_local(cases[i].family, cases[i].dst) != cases[i].is_local)
-            fail_msg("case %zu", i);
-    }
-}
-
-static bool parses(const struct nlmsghdr *message)
-{
-    struct riptide_sample sample;
-
-    return sample_parse(&sample, message + 1, message->nlmsg_len - NLMSG_HDRLEN);
+    EACH(row, cases)
+        assert_row(sample_is_local(row->family, row->dst) == row->is_local);
 }
 
 TEST(message_that_ends_inside_an_attribute_is_malformed)

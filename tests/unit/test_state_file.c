@@ -3,7 +3,6 @@
  * lib/agent/state: the file of an agent's state, and files that are refused. The agents are not
  * started: their sockets change nothing.
  */
-#include "agents.h"
 #include "estimators.h"
 
 #include <sys/stat.h>
@@ -33,14 +32,11 @@ static bool was_refused;
 /* One that has loaded the state in that file. */
 static struct riptide_agent *agent_with(const char *file)
 {
-    struct riptide_agent *agent;
-    struct stages configs;
+    /* A dry run saves nothing. */
+    struct riptide_agent *agent =
+        AGENT_WITH(configs.estimator.policy = riptide_policy_find("paper"),
+                   configs.applier.dry_run = false, configs.agent.state = file);
 
-    configs_init(&configs);
-    configs.estimator.policy = riptide_policy_find("paper");
-    configs.applier.dry_run = false; /* which saves nothing */
-    configs.agent.state = file;
-    agent = agent_of(&configs);
     was_refused = state_load(agent);
     agent->is_started = true;
     return agent;

@@ -3,8 +3,6 @@
  * lib/agent/state_text: a pause, hints with an end, outcomes and the wait of a suspension, as text
  * behind a state.
  */
-#include "agent/parts.h"
-#include "compute/estimator.h"
 #include "drawn.h"
 #include "estimators.h"
 
@@ -16,30 +14,15 @@ static const char agent_line[] = "riptide agent 2\n";
 #define OUTCOME "outcome=28 sums=1,2048,4194304,2048,4194304\n"
 #define NONE_SAID "outcomes of connections: 0"
 
-/* An agent that was made for its text alone. */
-static void agent_freep(struct riptide_agent **agentp)
-{
-    riptide_estimator_free((*agentp)->estimator);
-    free((*agentp)->kept_outcomes);
-    free(*agentp);
-}
-#define AGENT CLEANUP(agent_freep) struct riptide_agent
+NEEDS_NETLINK(NETLINK_SOCK_DIAG)
 
-static struct riptide_agent *agent_of(uint32_t holdout_percent)
+static struct riptide_agent *agent_of_share(uint32_t holdout_percent)
 {
-    struct riptide_agent *agent = calloc(1, sizeof(*agent));
+    struct riptide_agent *agent =
+        AGENT_WITH(configs.estimator.policy = riptide_policy_find("paper"));
 
-    agent->estimator = estimator_of_policy("paper");
     agent->experiment.holdout_percent = holdout_percent;
     return agent;
-}
-
-static void set_hint(struct riptide_agent *agent, const char *dst, uint32_t cwnd_max, uint64_t until_ns)
-{
-    const struct riptide_hint hint = { .dst = prefix(dst), .cwnd_max = cwnd_max,
-                                       .off = cwnd_max == 0, .until_ns = until_ns };
-
-    assert_int_equal(riptide_estimator_set_hint(agent->estimator, &hint, NULL), 0);
 }
 
 static void save(const struct riptide_agent *agent, uint64_t now_s, uint64_t realtime_s,
@@ -62,10 +45,16 @@ static void load(struct riptide_agent *agent, const char *text, uint64_t now_s, 
     assert_string_equal(error.text, said);
 }
 
+/* A pause, and two hints that last so many seconds. */
+#define PAUSED(first_s, second_s)                                                                  \
+    "riptide agent 2\npaused=1\n"                                                                  \
+    "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=" first_s "000000000\n"    \
+    "hint=2001:db8::/32 cwnd_max=0 off=1 until_ns=1061000000000 left_ns=" second_s "000000000\n"
+
 /* Saved at 40 s, and loaded 10 s later by another clock. */
 TEST(pause_and_hints_with_an_end_come_back)
 {
-    AGENT *before = agent_of(0), *after = agent_of(0);
+    AGENT *before = agent_of_share(0), *after = agent_of_share(0);
     struct load_counts counts;
     char text[ROOM];
 
@@ -73,26 +62,19 @@ TEST(pause_and_hints_with_an_end_come_back)
     load(before, "", 1, 1, NONE_SAID);
     save(before, 40, 1000, text);
     assert_string_equal(text + strlen(head), agent_line);
-    set_hint(before, "192.0.2.0/24", 15, 100 * S);
-    set_hint(before, "198.51.100.0/24", 60, RIPTIDE_NEVER_NS); /* the configuration's */
-    set_hint(before, "2001:db8::/32", 0, 101 * S);
+    cap(before->estimator, "192.0.2.0/24", 15, 100 * S);
+    cap(before->estimator, "198.51.100.0/24", 60, RIPTIDE_NEVER_NS); /* the configuration's */
+    set_hint(before->estimator, (struct riptide_hint){ prefix("2001:db8::/32"), .off = true,
+                                                       .until_ns = 101 * S });
     before->is_paused = true;
     save(before, 40, 1000, text);
-    assert_string_equal(
-        text + strlen(head),
-        "riptide agent 2\npaused=1\n"
-        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=60000000000\n"
-        "hint=2001:db8::/32 cwnd_max=0 off=1 until_ns=1061000000000 left_ns=61000000000\n");
+    assert_string_equal(text + strlen(head), PAUSED("60", "61"));
     /* The estimator's part ends before the agent's. */
     counts = load_at(after->estimator, 5 * S, 0, text, strlen(text));
     assert_true(counts.loaded == 1 && counts.others == 0);
     load(after, text, 5, 1010, NONE_SAID);
     save(after, 5, 1010, text);
-    assert_string_equal(
-        text + strlen(head),
-        "riptide agent 2\npaused=1\n"
-        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=50000000000\n"
-        "hint=2001:db8::/32 cwnd_max=0 off=1 until_ns=1061000000000 left_ns=51000000000\n");
+    assert_string_equal(text + strlen(head), PAUSED("50", "51"));
     assert_int_equal(cwnd_of(after->estimator), 15);
 }
 
@@ -101,18 +83,18 @@ TEST(hint_ends_in_time_and_with_a_clock_set_back_not_later_than_asked_for)
     static const struct {
         uint64_t realtime_s, left_s;
     } cases[] = { { 1059, 1 }, { 1060, 0 }, { 5000, 0 }, { 1000, 60 }, { 900, 60 }, { 0, 60 } };
-    AGENT *before = agent_of(0);
+    AGENT *before = agent_of_share(0);
     char text[ROOM];
 
-    set_hint(before, "192.0.2.0/24", 15, 100 * S);
+    cap(before->estimator, "192.0.2.0/24", 15, 100 * S);
     save(before, 40, 1000, text);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        AGENT *after = agent_of(0);
+    EACH(row, cases) {
+        AGENT *after = agent_of_share(0);
 
-        load(after, text, 5, cases[i].realtime_s, NONE_SAID);
-        assert_int_equal(after->estimator->n_hints, cases[i].left_s > 0);
-        if (cases[i].left_s > 0)
-            assert_int_equal(after->estimator->hints[0].hint.until_ns, (5 + cases[i].left_s) * S);
+        load(after, text, 5, row->realtime_s, NONE_SAID);
+        assert_int_equal(after->estimator->n_hints, row->left_s > 0);
+        if (row->left_s > 0)
+            assert_int_equal(after->estimator->hints[0].hint.until_ns, (5 + row->left_s) * S);
     }
 }
 
@@ -146,15 +128,16 @@ TEST(damaged_lines_are_left_out_and_counted)
     };
     char text[ROOM], said[64];
 
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+    EACH(row, lines) {
         for (int is_last = 0; is_last < 2; is_last++) {
-            AGENT *agent = agent_of(5);
+            AGENT *agent = agent_of_share(5);
 
             /* The last one is cut off as well, which is one line all the same. */
             snprintf(text, sizeof(text), "%s%spaused=1\n%s%s%.*s", head, agent_line,
-                     is_last ? "" : lines[i], EXPERIMENT,
-                     is_last ? (int)strlen(lines[i]) - 1 : 0, lines[i]);
-            snprintf(said, sizeof(said), NONE_SAID "%s", is_last && strlen(lines[i]) == 1 ? "" : "; invalid lines: 1");
+                     is_last ? "" : *row, EXPERIMENT,
+                     is_last ? (int)strlen(*row) - 1 : 0, *row);
+            snprintf(said, sizeof(said), NONE_SAID "%s",
+                     is_last && strlen(*row) == 1 ? "" : "; invalid lines: 1");
             load(agent, text, 5, 1000, said);
             assert_int_equal(agent->estimator->n_hints, 0);
             assert_true(agent->is_paused);
@@ -165,7 +148,7 @@ TEST(damaged_lines_are_left_out_and_counted)
 
 TEST(outcomes_come_back)
 {
-    AGENT *before = agent_of(5), *after = agent_of(5);
+    AGENT *before = agent_of_share(5), *after = agent_of_share(5);
     char text[ROOM];
 
     fill(&before->experiment.all, HOLDOUT_FIRST, 14, ARM_WINDOW, 1, 2, 0, 1, 0.125);
@@ -206,13 +189,13 @@ TEST(outcomes_that_are_not_taken_are_explained)
     };
     char text[ROOM], kept[ROOM];
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        AGENT *agent = agent_of(cases[i].holdout_percent);
+    EACH(row, cases) {
+        AGENT *agent = agent_of_share(row->holdout_percent);
 
-        snprintf(text, sizeof(text), "%s%s%s", head, agent_line, cases[i].text);
-        load(agent, text, 5, 1000, cases[i].said);
+        snprintf(text, sizeof(text), "%s%s%s", head, agent_line, row->text);
+        load(agent, text, 5, 1000, row->said);
         save(agent, 5, 1000, kept);
-        if (cases[i].holdout_percent == 0)
+        if (row->holdout_percent == 0)
             assert_string_equal(kept, text);
     }
 }
@@ -228,22 +211,21 @@ TEST(wait_of_a_suspension_goes_on_and_earlier_harm_is_remembered)
         { 120, 1, 14, harm }, { 120, 60, 0, harm }, { 120, (uint64_t)-60, 20, harm }, { 0, 1, 0, "" },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const uint64_t minute_ns = 60 * S, until_ns = cases[i].until_min * minute_ns;
-        AGENT *before = agent_of(5), *after = agent_of(5);
+    EACH(row, cases) {
+        const uint64_t minute_ns = 60 * S, until_ns = row->until_min * minute_ns;
+        AGENT *before = agent_of_share(5), *after = agent_of_share(5);
         const struct suspension *loaded = &after->experiment.suspension;
         char text[ROOM];
 
-        before->experiment.suspension = (struct suspension){ .until_ns = until_ns,
-                                                             .wait_ns = 20 * minute_ns,
-                                                             .since_ns = 99 * minute_ns,
-                                                             .shown_ns = minute_ns };
+        before->experiment.suspension =
+            (struct suspension){ .until_ns = until_ns, .wait_ns = 20 * minute_ns,
+                                 .since_ns = 99 * minute_ns, .shown_ns = minute_ns };
         save(before, 105 * 60, 1000000, text);
-        load(after, text, 77 * 60, 1000000 + cases[i].restart_min * 60, NONE_SAID);
-        assert_int_equal(loaded->until_ns, until_ns ? (77 + cases[i].left_min) * minute_ns : 0);
+        load(after, text, 77 * 60, 1000000 + row->restart_min * 60, NONE_SAID);
+        assert_int_equal(loaded->until_ns, until_ns ? (77 + row->left_min) * minute_ns : 0);
         assert_int_equal(loaded->wait_ns, 20 * minute_ns);
         assert_int_equal(loaded->since_ns, (77 - 6) * minute_ns);
         assert_int_equal(loaded->shown_ns, minute_ns);
-        assert_string_equal(after->experiment.why_suspended, cases[i].why);
+        assert_string_equal(after->experiment.why_suspended, row->why);
     }
 }

@@ -7,8 +7,6 @@
 #include "internal.h"
 #include "prefix.h"
 
-#include <errno.h>
-
 enum { INITRWND = 100 };
 
 /* Those that are freed where they go out of scope. */
@@ -43,7 +41,7 @@ static void set_base(struct targets *targets, struct target *target, uint32_t pr
 TEST(each_target_has_its_turn_in_a_round_by_address)
 {
     TARGETS targets = { .max = 500 };
-    struct target *again, *target;
+    struct target *again;
 
     for (uint32_t i = 0; i < 1000; i++)
         targets_push(&targets, WORK_SYNC, get(&targets, i * 7 % 500));
@@ -51,11 +49,8 @@ TEST(each_target_has_its_turn_in_a_round_by_address)
     again = targets_take(&targets, WORK_SYNC);
     assert_false(again->is_due[WORK_SYNC]);
     for (uint32_t i = 1; i < 500; i++) {
-        struct riptide_prefix expected = dst_of(i);
-
         targets_push(&targets, WORK_SYNC, again);
-        target = targets_take(&targets, WORK_SYNC);
-        assert_true(prefix_equal(&target->wanted.dst, &expected));
+        assert_ptr_equal(targets_take(&targets, WORK_SYNC), get(&targets, i));
     }
     assert_ptr_equal(targets_take(&targets, WORK_SYNC), again);
     assert_null(targets_take(&targets, WORK_SYNC));
@@ -103,9 +98,8 @@ TEST(target_is_forgotten_only_when_done)
 TEST(targets_left_alone_or_not_taken_are_counted)
 {
     TARGETS targets = { .max = 4 };
-    struct target *target;
+    struct target *target = get(&targets, 0);
 
-    target = get(&targets, 0);
     target->wanted.initcwnd = 36;
     target->reason = "its base route is odd";
     for (int i = 0; i < 2; i++) {
@@ -126,10 +120,9 @@ TEST(targets_left_alone_or_not_taken_are_counted)
 TEST(failure_and_its_text_are_told_until_the_next_write)
 {
     TARGETS targets = { .max = 4 };
-    struct target *target;
+    struct target *target = get(&targets, 0);
     struct riptide_route shown;
 
-    target = get(&targets, 0);
     target->wanted.initcwnd = 36;
     set_base(&targets, target, 100);
     target->error = -EINVAL;
@@ -198,11 +191,6 @@ TEST(targets_inside_a_prefix_are_found_and_each_that_is_due_is_taken_once)
     assert_int_equal(n_due, 0);
 }
 
-static bool is_wanted(const struct target *target)
-{
-    return !target_state(target).reason;
-}
-
 static bool is_write_due(const struct target *target)
 {
     const struct target_state state = target_state(target);
@@ -233,20 +221,16 @@ TEST(route_has_the_metrics_of_its_base_and_ours)
         { { .of = { [RTAX_RTO_MIN] = 20 } }, 49001, 0, { 36, 0, 50 }, false },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct base base = { .route.metrics = cases[i].base };
-        const struct target target = {
-            .wanted = { .initcwnd = 36,
-                        .cwnd_max = INITRWND,
-                        .rto_min_us = cases[i].rto_min_us,
-                        .pmtu_bytes = cases[i].pmtu_bytes },
-            .base = &base,
-        };
-        struct own_metrics given = target_state(&target).own;
+    EACH(row, cases) {
+        struct base base = { .route.metrics = row->base };
+        const struct target target = { .wanted = { .initcwnd = 36, .cwnd_max = INITRWND,
+                                                   .rto_min_us = row->rto_min_us,
+                                                   .pmtu_bytes = row->pmtu_bytes },
+                                       .base = &base };
+        struct target_state due = target_state(&target);
 
-        if (memcmp(&given, &cases[i].expected, sizeof(given)) != 0 ||
-            is_wanted(&target) == cases[i].is_narrow)
-            fail_msg("case %zu", i);
+        assert_row(memcmp(&due.own, &row->expected, sizeof(due.own)) == 0);
+        assert_row(!due.reason != row->is_narrow);
     }
 }
 
@@ -256,11 +240,8 @@ static struct base its_base;
 static struct target settled(void)
 {
     its_base = (struct base){ .route = { .priority = 100, .metrics.of[RTAX_INITRWND] = 20 } };
-    return (struct target){ .wanted = { .initcwnd = 36, .cwnd_max = INITRWND },
-                            .base = &its_base,
-                            .is_in_kernel = true,
-                            .is_sure = true,
-                            .written = { 36, INITRWND, 0 } };
+    return (struct target){ .wanted = { .initcwnd = 36, .cwnd_max = INITRWND }, .base = &its_base,
+                            .is_in_kernel = true, .is_sure = true, .written = { 36, INITRWND, 0 } };
 }
 
 /* Whether a change of `target`, which was settled, needs a write. */
@@ -309,15 +290,14 @@ TEST(window_moves_in_steps)
         { 22, 20, true, 21 },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+    EACH(row, cases) {
         struct target target = settled();
 
         its_base.route.metrics.of[RTAX_INITRWND] = target.written.initrwnd;
-        target.written.initcwnd = cases[i].from;
-        target.wanted.initcwnd = cases[i].to;
-        target.wanted.cwnd_max = cases[i].cwnd_max;
-        if (is_write_due(&target) != cases[i].is_step)
-            fail_msg("case %zu", i);
+        target.written.initcwnd = row->from;
+        target.wanted.initcwnd = row->to;
+        target.wanted.cwnd_max = row->cwnd_max;
+        assert_row(is_write_due(&target) == row->is_step);
     }
 }
 
@@ -340,22 +320,16 @@ TEST(no_route_is_below_its_base_but_on_purpose)
         { 150, 100, false, true, 0, 0 },
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct base base = { .route.metrics.of[RTAX_INITCWND] = cases[i].of_base };
-        const struct target target = { .base = &base,
-                                       .wanted = { .initcwnd = cases[i].initcwnd,
-                                                   .cwnd_max = 100,
-                                                   .may_lower = cases[i].may_lower,
-                                                   .rto_min_us = cases[i].rto_min_us },
-                                       .is_in_kernel = cases[i].exists,
-                                       .is_sure = cases[i].exists,
-                                       .written.initcwnd = 90 };
+    EACH(row, cases) {
+        struct base base = { .route.metrics.of[RTAX_INITCWND] = row->of_base };
+        const struct target target = { .wanted = { .initcwnd = row->initcwnd, .cwnd_max = 100,
+                                                   .may_lower = row->may_lower,
+                                                   .rto_min_us = row->rto_min_us },
+                                       .base = &base, .is_in_kernel = row->exists,
+                                       .is_sure = row->exists, .written.initcwnd = 90 };
 
-        if (is_wanted(&target) != (cases[i].written > 0) ||
-            (cases[i].written > 0 &&
-             target_state(&target).own.initcwnd != cases[i].written) ||
-            is_write_due(&target) !=
-                (cases[i].written > 0 || cases[i].exists))
-            fail_msg("case %zu", i);
+        assert_row(!target_state(&target).reason == (row->written > 0));
+        assert_row(row->written == 0 || target_state(&target).own.initcwnd == row->written);
+        assert_row(is_write_due(&target) == (row->written > 0 || row->exists));
     }
 }

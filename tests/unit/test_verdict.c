@@ -7,7 +7,6 @@
 #include "drawn.h"
 #include "verdict/numbers.h"
 #include "verdict/verdict.h"
-#include "unit.h"
 
 #include <math.h>
 
@@ -20,45 +19,46 @@ struct world {
 
 static struct riptide_sample draw_for(const struct world *world, bool has_window)
 {
-    return has_window ? draw_connection(0, world->time_factor, world->again_factor)
-                      : draw_connection(0, 1, 1);
+    return has_window ? draw_connection(world->time_factor, world->again_factor)
+                      : draw_connection(1, 1);
 }
 
-/* The claims of a reader after every 50 connections, and the first time of each. */
-struct looks {
-    bool missed_time, missed_again;
-    /* connections of both arms; 0: never */
-    uint32_t time_clear_at, again_clear_at, suspended_at;
-};
+/* What a reader may find after every 50 connections; an interval without the truth misses it. */
+enum finding { TIME, RETRANSMITTED, HARM, EITHER, TIME_MISSED, RETRANSMITTED_MISSED, FINDINGS };
 
-static struct looks look(const struct world *world, double again_truth)
+static bool misses(const struct riptide_change *change, double truth)
+{
+    return change->low > truth || change->high < truth;
+}
+
+/* After how many connections of both arms each is found first; UINT32_MAX: never. */
+static void look(const struct world *world, double again_truth, uint32_t at[FINDINGS])
 {
     struct outcomes outcomes = { 0 };
-    struct looks looks = { 0 };
     struct suspension suspension = { 0 };
     struct verdict verdict;
     uint64_t seed = draw();
 
+    memset(at, 0xff, FINDINGS * sizeof(*at));
     for (uint32_t n = 1; n <= world->n_connections; n++) {
         enum arm arm = arm_of(n, seed, ARM_SHARE(5));
         struct riptide_sample sample = draw_for(world, arm == ARM_WINDOW);
 
         enter_outcome(&outcomes, arm, HOLDOUT_FIRST, &sample, 0);
-        if (n % 50 != 0 ||
-            verdict_compute(&verdict, &outcomes, ALL_CLASSES, 0.05) != 0)
-            continue;
-        if (suspension_judge(&suspension, &verdict, n) == SUSPENSION_BEGINS && looks.suspended_at == 0)
-            looks.suspended_at = n;
-        if (verdict.time.low > world->time_factor - 1 || verdict.time.high < world->time_factor - 1)
-            looks.missed_time = true;
-        if (verdict.retransmitted.low > again_truth || verdict.retransmitted.high < again_truth)
-            looks.missed_again = true;
-        if (is_clear(&verdict.time) && looks.time_clear_at == 0)
-            looks.time_clear_at = n;
-        if (is_clear(&verdict.retransmitted) && looks.again_clear_at == 0)
-            looks.again_clear_at = n;
+        if (n % 50 == 0 && verdict_compute(&verdict, &outcomes, ALL_CLASSES, 0.05) == 0) {
+            const bool found[FINDINGS] = {
+                [TIME] = is_clear(&verdict.time),
+                [RETRANSMITTED] = is_clear(&verdict.retransmitted),
+                [HARM] = suspension_judge(&suspension, &verdict, n) == SUSPENSION_BEGINS,
+                [EITHER] = is_clear(&verdict.time) || is_clear(&verdict.retransmitted),
+                [TIME_MISSED] = misses(&verdict.time, world->time_factor - 1),
+                [RETRANSMITTED_MISSED] = misses(&verdict.retransmitted, again_truth),
+            };
+
+            for (size_t i = 0; i < FINDINGS; i++)
+                at[i] = found[i] && n < at[i] ? n : at[i];
+        }
     }
-    return looks;
 }
 
 /* With many connections, as drawn values become whole segments. */
@@ -81,62 +81,50 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of so many runs; those that never did come last. */
-static void print_when(const char *what, uint32_t *at, unsigned int n)
-{
-    for (unsigned int i = 0; i < n; i++)
-        at[i] = at[i] ? at[i] : UINT32_MAX;
-    qsort(at, n, sizeof(*at), by_value);
-    if (at[n * 9 / 10] != UINT32_MAX)
-        print_message("# %s: after %u connections at the median, %u in 9 of 10 runs\n", what,
-                      at[n / 2], at[n * 9 / 10]);
-}
-
 TEST(verdicts_over_drawn_worlds_are_right_at_every_read)
 {
     static const struct world worlds[] = { { 1, 1, 4000 },   { 0.9, 1, 2000 },  { 0.8, 2, 2000 },
                                            { 0.7, 3, 2000 }, { 1.2, 1, 6000 }, { 1.1, 1, 20000 } };
+    static const char *const names[] = { "time", "retransmitted", "harm" };
     bool is_long = getenv("RUNS") != NULL;
-    unsigned int n = is_long ? (unsigned int)strtoul(getenv("RUNS"), NULL, 10) : 200;
-    uint32_t *time_at = calloc(n, sizeof(*time_at)), *again_at = calloc(n, sizeof(*again_at));
-    uint32_t *suspended_at = calloc(n, sizeof(*suspended_at));
+    unsigned int runs = is_long ? (unsigned int)strtoul(getenv("RUNS"), NULL, 10) : 200;
+    /* Those of a finding are together. */
+    CLEANUP(freep) uint32_t *at = calloc(runs, FINDINGS * sizeof(*at));
 
     seed_fixed();
     for (size_t w = 0; w < (is_long ? 6 : 5); w++) {
         struct world world = worlds[w];
         double truth = again_of(&world, true) - again_of(&world, false);
-        unsigned int missed_time = 0, missed_again = 0, any = 0, suspended = 0;
+        unsigned int n[FINDINGS] = { 0 };
 
         if (is_long)
             world.n_connections = 20000;
-        for (unsigned int i = 0; i < n; i++) {
-            struct looks looks = look(&world, world.again_factor == 1 ? 0 : truth);
+        for (unsigned int i = 0; i < runs; i++) {
+            uint32_t found_at[FINDINGS];
 
-            missed_time += looks.missed_time;
-            missed_again += looks.missed_again;
-            any += looks.time_clear_at > 0 || looks.again_clear_at > 0;
-            suspended += looks.suspended_at > 0;
-            time_at[i] = looks.time_clear_at;
-            again_at[i] = looks.again_clear_at;
-            suspended_at[i] = looks.suspended_at;
+            look(&world, world.again_factor == 1 ? 0 : truth, found_at);
+            for (size_t k = 0; k < FINDINGS; k++) {
+                at[k * runs + i] = found_at[k];
+                n[k] += found_at[k] != UINT32_MAX;
+            }
         }
-        print_message("# %.0f %% of the time, %+.1f points retransmitted: of %u runs miss %u and %u, claim "
-                      "%u, suspend %u\n",
-                      100 * world.time_factor, 100 * truth, n, missed_time, missed_again, any, suspended);
-        print_when("time", time_at, n);
-        print_when("retransmitted", again_at, n);
-        print_when("harm", suspended_at, n);
-        assert_true(missed_time <= n * 7 / 100 && missed_again <= n * 7 / 100);
+        print_message("# %.0f %% of the time, %+.1f points retransmitted: of %u runs miss %u and %u, "
+                      "claim %u, suspend %u\n", 100 * world.time_factor, 100 * truth, runs,
+                      n[TIME_MISSED], n[RETRANSMITTED_MISSED], n[EITHER], n[HARM]);
+        for (size_t k = 0; k < COUNT(names); k++) {
+            qsort(&at[k * runs], runs, sizeof(*at), by_value);
+            if (n[k] > runs * 9 / 10)
+                print_message("# %s: after %u connections at the median, %u in 9 of 10 runs\n",
+                              names[k], at[k * runs + runs / 2], at[k * runs + runs * 9 / 10]);
+        }
+        assert_true(n[TIME_MISSED] <= runs * 7 / 100 && n[RETRANSMITTED_MISSED] <= runs * 7 / 100);
         if (world.time_factor == 1)
-            assert_true(any <= n / 20 && suspended <= n / 40);
+            assert_true(n[EITHER] <= runs / 20 && n[HARM] <= runs / 40);
         else if (world.time_factor < 1)
-            assert_int_equal(suspended, 0);
+            assert_int_equal(n[HARM], 0);
         else
-            assert_true(suspended >= n * 9 / 10);
+            assert_true(n[HARM] >= runs * 9 / 10);
     }
-    free(time_at);
-    free(again_at);
-    free(suspended_at);
 }
 
 #define assert_near(value, wanted) assert_true(fabs((value) - (wanted)) < 0.0005)

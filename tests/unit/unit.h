@@ -26,10 +26,27 @@
 static struct CMUnitTest unit_tests[64];
 static size_t unit_n_tests;
 static uint64_t unit_random = 1;
+static __attribute__((unused)) size_t unit_row;
+
+#define S  UINT64_C(1000000000)
+#define MS UINT64_C(1000000)
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+/* A row of the table after the other; assert_row says which one it was. */
+#define EACH(row, table)                                                                           \
+    for (__typeof__(&(table)[0]) row = (table);                                                    \
+         unit_row = (size_t)(row - (table)), unit_row < COUNT(table); row++)
+
+#define assert_row(condition)                                                                      \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            fail_msg("row %zu: not so: %s", unit_row, #condition);                                 \
+    } while (0)
 
 static inline void unit_add(struct CMUnitTest test)
 {
-    if (unit_n_tests == sizeof(unit_tests) / sizeof(*unit_tests))
+    if (unit_n_tests == COUNT(unit_tests))
         abort();
     unit_tests[unit_n_tests++] = test;
 }
@@ -61,6 +78,19 @@ static inline void unit_add(struct CMUnitTest test)
         close(fd);                                                                                 \
     }
 
+/* For CLEANUP on a pointer from malloc. */
+static inline void freep(void *pointerp)
+{
+    free(*(void **)pointerp);
+}
+
+/* Both may be NULL. */
+static inline void assert_text(const char *text, const char *expected)
+{
+    if (!text != !expected || (text && strcmp(text, expected) != 0))
+        fail_msg("row %zu: `%s`, not `%s`", unit_row, text ? text : "", expected ? expected : "");
+}
+
 /* Puts one end of a socket pair behind the fd; the other end answers in the kernel's stead. */
 static inline int stand_in_for_kernel(int fd)
 {
@@ -84,16 +114,10 @@ static inline void seed_with(unsigned int seed)
 }
 
 /* Another one in each run, for what must hold whatever is drawn. */
-static inline void seed_random(void)
-{
-    seed_with((unsigned int)time(NULL));
-}
+#define seed_random() seed_with((unsigned int)time(NULL))
 
 /* The same in each run, for what chance could fail. */
-static inline void seed_fixed(void)
-{
-    seed_with(1);
-}
+#define seed_fixed() seed_with(1)
 
 /* xorshift64 */
 static inline uint64_t draw(void)
