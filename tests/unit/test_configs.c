@@ -198,6 +198,11 @@ TEST(applier_and_agent_are_refused_by_the_name_of_a_value)
 {
     REFUSED("applier.size: 1; ", configs.applier.size = 1);
     REFUSED("applier.table: 0 ", configs.applier.table = 0);
+    REFUSED("applier.table: 255 ", configs.applier.table = 255);
+    REFUSED("applier.backend: 4 ", configs.applier.backend = RIPTIDE_BOTH + 1);
+    REFUSED("applier.holdout_percent: 51; must be 0 to 50", configs.applier.holdout_percent = 51);
+    REFUSED("applier.pacing: off; routes pace nothing", configs.applier.backend = RIPTIDE_ROUTES,
+            configs.applier.pacing = false);
     REFUSED("applier.cgroup: system.slice; must be an absolute path", configs.applier.cgroup = "system.slice");
     REFUSED("applier.cgroup: /sys/fs/cgroup; routes are for all",
             configs.applier.backend = RIPTIDE_ROUTES, configs.applier.cgroup = "/sys/fs/cgroup");
@@ -217,6 +222,18 @@ TEST(applier_and_agent_are_refused_by_the_name_of_a_value)
     REFUSED("max_share: ", configs.agent.max_share = -0.01);
     REFUSED("max_share: ", configs.agent.max_share = 1.01);
     REFUSED("max_share: ", configs.agent.max_share = __builtin_nan(""));
+}
+
+TEST(values_at_their_bounds_are_taken)
+{
+    AGENT *least = AGENT_WITH(configs.estimator.cwnd_min = configs.estimator.cwnd_max = 1,
+                              configs.agent.interval_ns = 10 * MS);
+    AGENT *most = AGENT_WITH(configs.estimator.cwnd_min = configs.estimator.cwnd_max = 65535,
+                             configs.agent.interval_ns = 3600 * S,
+                             configs.estimator.ttl_ns = 3601 * S,
+                             configs.applier.backend = RIPTIDE_BOTH, configs.applier.pacing = false);
+
+    assert_true(least && most);
 }
 
 TEST(what_is_not_there_is_not_written)

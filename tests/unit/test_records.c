@@ -7,11 +7,9 @@ static struct changes all;
 
 static void note(uint8_t dst, uint32_t initcwnd)
 {
-    const struct riptide_route route = {
-        .dst = { AF_INET, 32, { 10, 0, 0, dst } },
-        .backend = RIPTIDE_ROUTES,
-        .initcwnd = initcwnd,
-    };
+    const struct riptide_route route = { .dst = { AF_INET, 32, { 10, 0, 0, dst } },
+                                         .backend = RIPTIDE_ROUTES,
+                                         .initcwnd = initcwnd };
 
     changes_note(&all, &route, 1);
 }
