@@ -30,12 +30,8 @@ TEST(key_is_the_family_and_the_address)
 
 TEST(entry_has_what_is_wanted)
 {
-    const struct riptide_wanted wanted = { .initcwnd = 60,
-                                           .may_lower = true,
-                                           .rto_min_us = 1,
-                                           .cwnd_max = 100,
-                                           .pacing_percent = 70,
-                                           .rtt_us = 5000 };
+    const struct riptide_wanted wanted = { .initcwnd = 60, .may_lower = true, .rto_min_us = 1,
+                                           .cwnd_max = 100, .pacing_percent = 70, .rtt_us = 5000 };
     struct window window = window_of(&wanted, true, false);
     const struct window expected = { 60, true, 1, 146000, 70, 5000, 0, 0, 6 };
 

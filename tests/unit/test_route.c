@@ -50,17 +50,7 @@ static bool is_same(const struct bytes_route *one, const struct bytes_route *oth
 /* Changed one by one. */
 TEST(bases_are_equal_where_they_mean_the_same)
 {
-    const struct bytes_route plain = { .dst = "10.0.0.0/8",
-                                       .priority = 100,
-                                       .metrics = { [RTAX_MTU] = 1400,
-                                                    [RTAX_ADVMSS] = 1360,
-                                                    [RTAX_INITCWND] = 30,
-                                                    [RTAX_INITRWND] = 20 },
-                                       .prefsrc = "192.0.2.1",
-                                       .gateway = "192.0.2.254",
-                                       .ifindex = 3,
-                                       .expires_hundredths = 30000 };
-    struct bytes_route other = plain;
+    struct bytes_route plain = gateway, other;
     uint32_t *const figures[] = { &other.scope,
                                   &other.priority,
                                   &other.ifindex,
@@ -71,6 +61,10 @@ TEST(bases_are_equal_where_they_mean_the_same)
                                   &other.metrics[RTAX_HOPLIMIT] };
     const char **const addresses[] = { &other.prefsrc, &other.gateway };
 
+    plain.metrics[RTAX_MTU] = 1400;
+    plain.metrics[RTAX_INITRWND] = 20;
+    plain.expires_hundredths = 30000;
+    other = plain;
     /* Main's prefix, what is of the moment, and the object that the hop is of. */
     other.dst = "10.1.0.0/16";
     other.expires_hundredths = 0;
