@@ -205,14 +205,6 @@ def test_beside_a_riptided_that_runs_others_name_it_and_leave_it_alone(net):
         one_tick(net)
 
 
-def test_once_does_one_round_and_leaves_the_routes(net):
-    expected = {peer: net.learned(peer, cwnd).cwnd() for peer, cwnd in PEERS.items()}
-    done = net.host.run(RIPTIDED, "--once", "--policy", "paper")
-    assert windows(net.host) == expected
-    assert "riptide flush" in done.stderr
-    assert net.connect("203.0.113.1").cwnd() == expected["203.0.113.1"]
-
-
 def test_router_without_its_claim_writes_nothing_and_keeps_what_it_was_asked_for(net):
     def is_still(router):
         return int(router.call("dispatch", "dispatched")) < 100 and not routes(net.host)

@@ -421,12 +421,6 @@ def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgro
         cgroups.enter(cgroup)
 
 
-@pytest.mark.parametrize("missing, named", [("bpf", "CAP_BPF"), ("net_admin", "CAP_NET_ADMIN")])
-def test_it_says_which_capability_is_missing(net, cgroup, missing, named):
-    without = f"-{missing},-sys_admin"
-    assert named in Windows(net.host, cgroup, 0, ("setpriv", "--bounding-set", without, "--inh-caps", without, "--")).line()
-
-
 @pytest.mark.parametrize("n, is_alone, words", [
     (1, True, "{0}: another program is attached to it"), (64, False, "applier.cgroup: {0}: 64 programs are on it, the most that the kernel takes"),
     (0, False, "{0} is no directory of cgroup2")], ids=["alone", "full", "none"])
