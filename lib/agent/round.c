@@ -5,6 +5,7 @@
 #include "apply/applier.h"
 #include "compute/estimator.h"
 #include "observe/filter.h"
+#include "observe/sample.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -182,7 +183,8 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
         return r;
     /* Scopes decide about hosts only; the estimator refuses, and counts, what is none. */
     r = !prefix_is_valid_host(&sample->dst) ||
-                filter_matches(observer_filter(agent->observer), sample)
+                (filter_matches(observer_filter(agent->observer), sample) &&
+                 !sample_is_local(sample->dst.family, sample->dst.addr))
             ? riptide_estimator_add(agent->estimator, sample)
             : RIPTIDE_E_UNKNOWN;
     count_sample(agent->phase == PHASE_OBSERVING ? &agent->tick : &agent->next, sample, r);

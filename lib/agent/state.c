@@ -181,9 +181,12 @@ bool state_load(struct riptide_agent *agent)
         return false;
     r = read_file(agent->state, &text, &n);
     if (r > 0) {
+        const bool is_other = r == EINVAL || r == ELOOP || r == EISDIR;
+
         free(text);
-        error_set(&agent->state_said, "%s: %s; starting empty", agent->state,
-                  r == EINVAL || r == ELOOP ? "is no regular file" : strerror(r));
+        error_set(&agent->state_said, "%s: %s; starting empty%s", agent->state,
+                  is_other ? "is no regular file" : strerror(r),
+                  !is_other && r != ENOENT && keep_old(agent) ? "; kept as .old" : "");
         return r != ENOENT;
     }
     r = riptide_estimator_load(agent->estimator, clocks.now_ns, clocks.realtime_ns, text, n,

@@ -118,15 +118,17 @@ static bool load_hint(struct riptide_estimator *estimator, const char *line, str
 static bool load_outcome(struct outcomes *outcomes, const char *line)
 {
     double(*all)[SUMS] = outcomes->sums[0][0], sums[SUMS];
+    uint64_t units[SUMS];
     size_t at;
     int n = 0;
 
-    sscanf(line, "outcome=%zu sums=%lf,%lf,%lf,%lf,%lf%n", &at, &sums[0], &sums[1], &sums[2],
-           &sums[3], &sums[4], &n);
+    /* Whole numbers: others depend on the locale. */
+    sscanf(line, "outcome=%zu sums=%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%" SCNu64 "%n",
+           &at, &units[0], &units[1], &units[2], &units[3], &units[4], &n);
     if (n == 0 || line[n] || at >= ALL_SUMS)
         return false;
     for (size_t sum = 0; sum < SUMS; sum++)
-        sums[sum] *= sum_unit[sum];
+        sums[sum] = (double)units[sum] * sum_unit[sum];
     if (!sums_are_possible(sums))
         return false;
     memcpy(all[at], sums, sizeof(sums));
@@ -167,8 +169,15 @@ static bool load_experiment(struct experiment *experiment, const char *line, str
         memset(&experiment->all, 0, sizeof(experiment->all));
         return true;
     }
-    if (phase == HOLDOUT_SETTLED)
-        experiment_settle(experiment, &experiment->all, 1);
+    if (phase != HOLDOUT_SETTLED)
+        return true;
+    /* The file does not tell whose they were: each group gets as many. */
+    for (size_t i = 0; i < SOURCE_GROUPS; i++) {
+        outcomes_add(&experiment->stretch[i], &experiment->all, 1.0 / SOURCE_GROUPS);
+        memset(experiment->stretch[i].sums[HOLDOUT_SETTLED], 0,
+               sizeof(experiment->stretch[i].sums[HOLDOUT_SETTLED]));
+    }
+    experiment_settle(experiment);
     return true;
 }
 

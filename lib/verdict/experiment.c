@@ -29,7 +29,7 @@ static const uint64_t longest_first_ns = NS_PER_S * 3600;
  * than windows: the first phase, not this comparison, decides that.
  */
 enum { LATEST = 1000 };
-static const double more_time = 0.1, more_retransmitted = 0.01;
+static const double less_time = 1 / 1.1 - 1, less_again = -0.01; /* before */
 
 /* The first wait is a few verdicts' time, in which a path changes; later ones cost little. */
 static const uint64_t first_wait_ns = NS_PER_S * 600;
@@ -51,13 +51,19 @@ void experiment_begin(struct experiment *experiment, enum holdout_phase phase)
     begin_stretch(experiment);
 }
 
-void experiment_settle(struct experiment *experiment, const struct outcomes *before, size_t n)
+/* The latest are in the place of those held out. */
+static void forget_latest(struct experiment *experiment)
 {
-    memset(&experiment->drift, 0, sizeof(experiment->drift));
+    for (size_t i = 0; i < SOURCE_GROUPS * CLASSES; i++)
+        memset(experiment->drift[i / CLASSES].sums[HOLDOUT_FIRST][i % CLASSES][ARM_HOLDOUT], 0,
+               SUMS * sizeof(double));
     experiment->n_latest = 0;
-    for (size_t i = 0; i < n * CLASSES; i++)
-        outcomes_put(&experiment->drift, (struct opened){ ARM_HOLDOUT, HOLDOUT_FIRST }, i % CLASSES,
-                     before[i / CLASSES].sums[HOLDOUT_FIRST][i % CLASSES][ARM_WINDOW]);
+}
+
+void experiment_settle(struct experiment *experiment)
+{
+    memcpy(experiment->drift, experiment->stretch, sizeof(experiment->drift));
+    forget_latest(experiment);
     experiment_begin(experiment, HOLDOUT_SETTLED);
 }
 
@@ -87,7 +93,7 @@ void experiment_enter(struct experiment *experiment, struct opened opened,
     outcomes_put(&experiment->stretch[group], opened, outcome->class, outcome->sums);
     experiment->n_held_out += opened.arm == ARM_HOLDOUT;
     if (opened.phase == HOLDOUT_SETTLED && opened.arm == ARM_WINDOW) {
-        outcomes_put(&experiment->drift, (struct opened){ ARM_WINDOW, HOLDOUT_FIRST },
+        outcomes_put(&experiment->drift[group], (struct opened){ ARM_HOLDOUT, HOLDOUT_FIRST },
                      outcome->class, outcome->sums);
         experiment->n_latest++;
     }
@@ -101,12 +107,9 @@ static bool is_worse(struct experiment *experiment)
 
     if (experiment->n_latest < LATEST)
         return false;
-    r = verdict_compute(&verdict, &experiment->drift, ALL_CLASSES, VERDICT_ALPHA);
-    for (size_t class = 0; class < CLASSES; class ++)
-        memset(experiment->drift.sums[HOLDOUT_FIRST][class][ARM_WINDOW], 0, SUMS * sizeof(double));
-    experiment->n_latest = 0;
-    return r == 0 &&
-           (verdict.time.low > more_time || verdict.retransmitted.low > more_retransmitted);
+    r = verdict_compute_fair(&verdict, experiment->drift, VERDICT_ALPHA);
+    forget_latest(experiment);
+    return r == 0 && (verdict.time.high < less_time || verdict.retransmitted.high < less_again);
 }
 
 static bool is_concluded(const struct experiment *experiment, const struct riptide_change *time)
@@ -120,7 +123,7 @@ static void go_on(struct experiment *experiment, const struct verdict *verdict)
 {
     if (experiment->phase == HOLDOUT_FIRST &&
         is_concluded(experiment, verdict ? &verdict->time : NULL))
-        experiment_settle(experiment, experiment->stretch, SOURCE_GROUPS);
+        experiment_settle(experiment);
     else if (experiment->phase == HOLDOUT_SETTLED && is_worse(experiment))
         experiment_begin(experiment, HOLDOUT_FIRST);
     else if (experiment->n_held_out >= STRETCH_HELD_OUT)

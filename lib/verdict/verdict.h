@@ -3,10 +3,6 @@
  * Do windows help? Outcomes of closed connections by arm, the comparison of both arms, and what
  * follows from it. docs/verdict.md has the reasons and the derivation. Pure: the caller reads the
  * clock and draws the seed.
- *
- *     if (outcome_of(&outcome, sample, path_rtt_us) == OUTCOME_COUNTS)
- *         experiment_enter(&experiment, opened, &outcome, peer);
- *     each round: if (experiment_judge(&experiment, now_ns) == SUSPENSION_BEGINS) no windows
  */
 #ifndef RIPTIDE_LIB_VERDICT_VERDICT_H
 #define RIPTIDE_LIB_VERDICT_VERDICT_H
@@ -19,7 +15,7 @@
  * Classes: bytes acknowledged x smallest round trip time of the path, which varies within those of
  * a size. The tables say where each begins; the last ones have no upper bound.
  */
-enum { SIZES = 8, RTTS = 6, CLASSES = SIZES * RTTS, ALL_SUMS = HOLDOUT_PHASES * CLASSES * ARMS };
+enum { SIZES = 8, RTTS = 6, CLASSES = SIZES * RTTS, ALL_CLASSES = CLASSES };
 extern const uint32_t class_bytes[SIZES];
 extern const uint32_t class_rtt_us[RTTS];
 
@@ -43,6 +39,7 @@ extern const double sum_unit[SUMS];
 struct outcomes {
     double sums[HOLDOUT_PHASES][CLASSES][ARMS][SUMS];
 };
+enum { ALL_SUMS = HOLDOUT_PHASES * CLASSES * ARMS };
 
 /* Adds sums to those of a class. */
 void outcomes_put(struct outcomes *outcomes, struct opened opened, size_t class,
@@ -97,11 +94,8 @@ struct verdict {
     struct riptide_change time, retransmitted;
 };
 
-/* A class, or all of them. */
-enum { ALL_CLASSES = CLASSES };
-
 /*
- * Compares ARM_WINDOW with ARM_HOLDOUT. Outcomes: RIPTIDE_E_UNKNOWN, too few connections.
+ * Compares both arms, in a class or ALL_CLASSES. Outcomes: RIPTIDE_E_UNKNOWN, too few connections.
  *
  * Intervals are asymptotic confidence sequences: in 1 - alpha of all experiments all intervals ever
  * computed contain the truth. So they may be computed after each connection, and the first that
@@ -111,9 +105,8 @@ int verdict_compute(struct verdict *verdict, const struct outcomes *outcomes, si
                     double alpha);
 
 /*
- * Both figures as one, above 0 where windows do harm. A point of retransmissions counts as one
- * percent of time: what is retransmitted loads the path of others, which the time of the own
- * connection does not show.
+ * Both figures as one, above 0 where windows do harm. A point of retransmissions counts as a
+ * percent of time, as what is retransmitted loads the path of others.
  */
 static inline double verdict_harm(const struct verdict *verdict)
 {
@@ -127,9 +120,8 @@ static inline double verdict_harm(const struct verdict *verdict)
 enum { SOURCE_GROUPS = 16 };
 
 /*
- * A verdict over all classes without the group that speaks most for harm, and without the one that
- * speaks most against it, which may be an empty one. Outcomes: as verdict_compute, with and without
- * each of them.
+ * A verdict over all classes without the groups that speak most for harm and most against it, in
+ * each figure. Outcomes: as verdict_compute, with and without each group.
  */
 int verdict_compute_fair(struct verdict *verdict, const struct outcomes groups[SOURCE_GROUPS],
                          double alpha);
@@ -164,8 +156,8 @@ struct experiment {
     struct outcomes stretch[SOURCE_GROUPS];
     uint32_t n_held_out; /* in it */
     uint32_t n_stretches;
-    /* Connections with a window: the latest of the second phase, against those of the first. */
-    struct outcomes drift;
+    /* Likewise those with a window: the latest of the second phase, against those of the first. */
+    struct outcomes drift[SOURCE_GROUPS];
     uint32_t n_latest;
     uint32_t n_new; /* connections since the last round */
     /* Of those held out: two halves, as if one were of ARM_WINDOW, which should not differ. */
@@ -209,8 +201,8 @@ enum suspension_step experiment_judge(struct experiment *experiment, uint64_t no
 /* Begins a phase, and what decides in it. */
 void experiment_begin(struct experiment *experiment, enum holdout_phase phase);
 
-/* Begins the second phase; `before` has the connections of the first one, in n parts. */
-void experiment_settle(struct experiment *experiment, const struct outcomes *before, size_t n);
+/* Begins the second phase, after the stretch of the first one. */
+void experiment_settle(struct experiment *experiment);
 
 /* For riptide_agent_get_verdict, with its outcomes. */
 int experiment_give(const struct experiment *experiment, struct riptide_verdict *verdict);

@@ -167,12 +167,14 @@ static struct riptide_prefix peer_of(uint8_t last)
 /* Adds a sample, and loads a state, of what the scope may exclude. */
 static void assert_taken(struct riptide_agent *agent, bool is_taken)
 {
-    const struct riptide_sample sample = { .dst = peer_of(1), .cwnd = 40 };
+    const struct riptide_sample sample = { .dst = peer_of(1), .cwnd = 40 },
+                                of_loopback = { .dst = prefix("127.0.0.1"), .cwnd = 40 };
     static const char state[] = "riptide state 2 saved_ns=0\n"
                                 "192.0.2.1 cwnd=48 age_ns=0\n";
     struct load_counts counts;
 
     assert_int_equal(riptide_agent_add(agent, &sample), is_taken ? RIPTIDE_E_LEFT_OUT : RIPTIDE_E_UNKNOWN);
+    assert_int_equal(riptide_agent_add(agent, &of_loopback), RIPTIDE_E_UNKNOWN);
     counts = load_at(agent->estimator, read_clock(CLOCK_BOOTTIME), 0, state, sizeof(state) - 1);
     assert_int_equal(counts.loaded, is_taken);
     assert_int_equal(counts.others, !is_taken);

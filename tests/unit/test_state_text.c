@@ -152,22 +152,22 @@ TEST(outcomes_come_back)
     char text[ROOM];
 
     fill(&before->experiment.all, HOLDOUT_FIRST, 14, ARM_WINDOW, 1, 2, 0, 1, 0.125);
-    fill(&before->experiment.all, HOLDOUT_SETTLED, 47, ARM_HOLDOUT, 4e12, 3, 1, 0, 0);
+    fill(&before->experiment.all, HOLDOUT_SETTLED, 47, ARM_HOLDOUT, 4e11, 3, 1, 0, 0);
     before->experiment.phase = HOLDOUT_SETTLED;
     before->experiment.n_stretches = 7;
     save(before, 40, 1000, text);
     assert_string_equal(
         text + strlen(head),
         "riptide agent 2\n" OUTCOME
-        "outcome=191 sums=4000000000000,12288000000000000,41943040000000000000,0,0\n"
+        "outcome=191 sums=400000000000,1228800000000000,4194304000000000000,0,0\n"
         "experiment=5 phase=1 stretches=7 until_ns=0 wait_ns=0 given_ns=40000000000 "
         "shown_ns=0\n");
-    load(after, text, 5, 1010, "outcomes of connections: 4000000000001");
+    load(after, text, 5, 1010, "outcomes of connections: 400000000001");
     assert_memory_equal(&after->experiment.all, &before->experiment.all, sizeof(struct outcomes));
     assert_int_equal(after->experiment.phase, HOLDOUT_SETTLED);
     assert_true(after->experiment.n_stretches > 7);
     /* Against which later ones are compared. */
-    assert_true(after->experiment.drift.sums[HOLDOUT_FIRST][14][ARM_HOLDOUT][SUM_TIME] == 2);
+    assert_true(after->experiment.drift[3].sums[HOLDOUT_FIRST][14][ARM_WINDOW][SUM_TIME] == 2.0 / SOURCE_GROUPS);
 }
 
 TEST(outcomes_that_are_not_taken_are_explained)
