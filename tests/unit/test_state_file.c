@@ -87,6 +87,9 @@ TEST_WITH(refusal_names_the_file_and_keeps_it, make_directory, remove_directory)
         assert_int_equal(stat(old, &kept), 0);
         assert_int_equal(kept.st_size, size);
     }
+    save(30);
+    assert_int_equal(truncate(path, INT64_C(2) << 30), 0);
+    assert_loads(true, "File too large; starting empty; kept as .old", 0);
     unlink(old);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_loads(true, "is no regular file; starting empty", 0);
