@@ -494,6 +494,38 @@ TEST(window_of_small_segments_is_not_given_for_large_ones)
     assert_int_equal(tick(estimator, busy(400)), START);
 }
 
+/* The mean of an hour, on a path with room for 50 segments, of which others take up to 30. */
+static double mean_window(bool can_pace, int per_s)
+{
+    enum { SECONDS = 3600, PATH = 50, OTHERS = 30 };
+    ESTIMATOR *estimator = begun(can_pace);
+    double sum = 0;
+
+    for (int second = 0; second < SECONDS; second++) {
+        uint32_t cwnd = cwnd_of(estimator), room = PATH - below(OTHERS);
+        uint32_t lost = cwnd > (is_paced(estimator) ? 2 : 1) * room ? cwnd / 4 : 0;
+
+        for (int i = 0; i < per_s; i++)
+            add(estimator, closed(cwnd, cwnd, lost));
+        sum += pass(estimator);
+    }
+    return sum / SECONDS;
+}
+
+TEST(windows_at_1_10_and_100_connections_a_second_are_within_a_fifth)
+{
+    seed_fixed();
+    for (int can_pace = 0; can_pace < 2; can_pace++) {
+        const double means[] = { mean_window(can_pace, 1), mean_window(can_pace, 10),
+                                 mean_window(can_pace, 100) };
+
+        print_message("# %.1f, %.1f, %.1f segments%s\n", means[0], means[1], means[2],
+                      can_pace ? ", paced" : "");
+        for (int i = 0; i < 9; i++)
+            assert_true(means[i / 3] <= 1.2 * means[i % 3]);
+    }
+}
+
 /*
  * No window grows but after flights that may have filled it without a loss in the first one, and
  * then at most twofold; or back to where all begin.
