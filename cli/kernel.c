@@ -7,18 +7,19 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Of riptided's rules and routes. */
 enum { OUR_PROTOCOL = 230 };
 
-/* Of the kernel's own `lookup main`, before which others' rules are; table local comes first. */
-enum { PRIORITY_OF_MAIN = 32766 };
+/* The kernel shows the list of sockets in parts, between which a closed one hides another. */
+enum { READINGS = 4 };
 
 /* Sends the request, and gives the answers to the callback until it stops or they end. */
 static int exchange(struct nlmsghdr *request, mnl_cb_t on_message, void *userdata)
@@ -77,6 +78,20 @@ struct rules {
     char *before;
 };
 
+/* Whether it concerns every packet: before the first such `lookup main` ours is, or would be. */
+static bool is_unconditional(const struct fib_rule_hdr *header, const struct nlattr **of)
+{
+    bool has_condition = header->dst_len || header->src_len || header->tos ||
+                         header->flags & FIB_RULE_INVERT ||
+                         number_of(of[FRA_SUPPRESS_PREFIXLEN], UINT32_MAX) != UINT32_MAX;
+
+    for (int i = 0; i <= MAX_TYPE; i++) {
+        has_condition |= of[i] && i != FRA_PRIORITY && i != FRA_TABLE && i != FRA_PROTOCOL &&
+                         i != FRA_SUPPRESS_PREFIXLEN && i != FRA_PAD;
+    }
+    return !has_condition;
+}
+
 /* The kernel lists those of a family in its own order. */
 static int on_rule(const struct nlmsghdr *message, void *userdata)
 {
@@ -99,7 +114,7 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
         rules->n_ours++;
         *is_past = true;
     }
-    *is_past |= priority >= PRIORITY_OF_MAIN;
+    *is_past |= table == RT_TABLE_MAIN && is_unconditional(header, of);
     if (*is_past || table == RT_TABLE_LOCAL || (rules->table && table != rules->table))
         return MNL_CB_OK;
     *is_past = true;
@@ -177,11 +192,24 @@ void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *r
         *route = (struct kernel_route){ .error = r };
 }
 
+/* A process that has ended may be a zombie, and a child of it may still have its sockets. */
+static bool has_ended(pid_t pid)
+{
+    struct pollfd life = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+    bool has_ended;
+
+    if (life.fd < 0)
+        return errno == ESRCH;
+    has_ended = poll(&life, 1, 0) > 0;
+    close(life.fd);
+    return has_ended;
+}
+
 /*
  * The manager of a network namespace holds a netlink socket, whose port has its process in 22 bits,
  * and whose groups are those of a claim and the number of its PID namespace (/proc/self/ns/pid).
  */
-bool kernel_find_holder(int *pidp)
+static bool read_holder(int *pidp)
 {
     const uint32_t groups_of_claim = UINT32_C(0xe0000000);
     FILE *sockets = fopen("/proc/thread-self/net/netlink", "re");
@@ -192,6 +220,9 @@ bool kernel_find_holder(int *pidp)
     int protocol;
 
     (void)!stat("/proc/self/ns/pid", &own);
+    /* A read of the usual kilobyte costs as much as one of four, the kernel's most. */
+    if (sockets)
+        setvbuf(sockets, NULL, _IOFBF, 4096);
     while (sockets && !is_found && fgets(line, sizeof(line), sockets)) {
         if (sscanf(line, "%*s %d %" SCNu32 " %" SCNx32, &protocol, &port, &groups) != 3 ||
             protocol != NETLINK_USERSOCK || (groups & groups_of_claim) != groups_of_claim ||
@@ -200,9 +231,18 @@ bool kernel_find_holder(int *pidp)
         *pidp = 0;
         if (groups == (groups_of_claim | (uint32_t)own.st_ino))
             *pidp = (int)(port & 0x3fffff);
-        is_found = *pidp == 0 || kill(*pidp, 0) == 0 || errno != ESRCH;
+        is_found = *pidp == 0 || !has_ended(*pidp);
     }
     if (sockets)
         fclose(sockets);
+    return is_found;
+}
+
+bool kernel_find_holder(int *pidp)
+{
+    bool is_found = false;
+
+    for (int i = 0; i < READINGS && !is_found; i++)
+        is_found = read_holder(pidp);
     return is_found;
 }

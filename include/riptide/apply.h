@@ -45,7 +45,7 @@ struct riptide_applier_config {
     enum riptide_backend backend; /* default RIPTIDE_AUTO */
     uint32_t max_windows;         /* of routes, 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
     uint32_t table;               /* our routing table; default 7230 */
-    bool dry_run; /* check for conflicts, load the program if allowed, read base routes; no more */
+    bool dry_run; /* check for conflicts, load the program (root must), read base routes; no more */
     bool pacing;  /* the program spreads first flights on paths of 5 ms and more; default true */
     /*
      * Percent of connections, to destinations with a window, that keep the kernel's own: 0

@@ -58,6 +58,9 @@ def test_rules_of_others(net):
     kind, what, do = doctor(host)["rules"]
     assert kind == "advice" and "IPv6 priority 500 lookup 100" in what and "del" not in do
     host.ip("-6", "rule", "del", "pref", "500")
+    host.ip("rule", "add", "lookup", "main", "pref", "900")  # ours would be directly before it
+    assert doctor(host)["rules"][0] == "passed"
+    host.ip("rule", "del", "pref", "900")
     with Daemon.learned(net, "203.0.113.1", *BY_ROUTES):
         host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1")
         add_wg_quick_rules(host)
@@ -116,6 +119,11 @@ def test_start_is_tried_by_the_configuration(host, text, said):
 def test_capability_that_a_container_lacks_is_named(host, name, kind):
     assert f"no process here can have CAP_{name.upper()}" in findings(host, ("setpriv", "--bounding-set", f"-{name}"))["start"][1]
     assert findings(host, ("setpriv", "--bounding-set", f"-{name}"))["start"][0] == kind
+
+
+def test_root_of_a_user_namespace_is_said_to_get_no_program(host):
+    kind, what, _ = findings(host, ("unshare", "-Urn"))["start"]
+    assert kind == "advice" and what.startswith("windows by routes alone: ") and "those of a user namespace are not enough" in what
 
 
 def test_idle_connections_that_keep_their_window(host):

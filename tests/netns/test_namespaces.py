@@ -192,6 +192,7 @@ def test_a_child_of_a_dead_agent_keeps_its_sockets_and_not_its_claim(net, forks,
         os.waitid(os.P_PID, forks.pid, os.WEXITED | os.WNOWAIT)
     else:
         forks.kill()
+    assert "removed: rules 2, routes 2\n" in net.host.run(RIPTIDED, "--flush").stderr
     assert Containers.ready(net.host, path_of(net.host)).end() == 0
     os.kill(child, signal.SIGKILL)
     forks.process.wait()

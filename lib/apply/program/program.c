@@ -352,10 +352,10 @@ int program_start(struct program *program, struct riptide_error *error)
 {
     int r = load(program, error);
 
-    /* Without the privilege a dry start cannot tell whether the kernel takes it. */
+    /* A user's dry start cannot tell whether the kernel takes it from root. */
     if (program->config->dry_run) {
         close_all(program);
-        return r == -EPERM ? 0 : r;
+        return r == -EPERM && geteuid() != 0 ? 0 : r;
     }
     if (r == 0)
         r = attach(program, error);
