@@ -77,6 +77,7 @@ struct health {
     uint64_t suspensions;        /* since the start */
     char failure[96];            /* of the last dump; empty: none */
     bool is_failure_new;         /* since the last tick */
+    int program_error;           /* of its last window, -errno; 0: the kernel took that */
 };
 
 /* Those with an end. */

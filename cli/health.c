@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Destinations of which the kernel is asked which rule comes before ours: in a millisecond. */
@@ -69,8 +70,11 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
 
     if (event->kind == RIPTIDE_AGENT_TICK)
         note_tick(daemon, event->tick);
-    if (event->kind == RIPTIDE_AGENT_WINDOW)
+    if (event->kind == RIPTIDE_AGENT_WINDOW) {
         changes_note(&daemon->changes, event->outcome, time(NULL));
+        if (event->outcome->backend == RIPTIDE_PROGRAM)
+            health->program_error = event->outcome->error;
+    }
     if (event->kind == RIPTIDE_AGENT_FAILED) {
         snprintf(health->failure, sizeof(health->failure), "%s", event->reason);
         health->is_failure_new = true;
@@ -80,9 +84,10 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
 const char *health_explain_full(const struct settings *settings,
                                 const struct riptide_estimator_stats *stats, char reason[256])
 {
-    char largest[RIPTIDE_PREFIX_TEXT_BYTES];
+    char largest[RIPTIDE_PREFIX_TEXT_BYTES] = "each of many networks";
 
-    riptide_prefix_format(&stats->largest, largest);
+    if (stats->largest_destinations > 1)
+        riptide_prefix_format(&stats->largest, largest);
     snprintf(reason, 256, "%s has %" PRIu32 " of --max-destinations %" PRIu32, largest,
              stats->largest_destinations, settings->estimator.max_destinations);
     return reason;
@@ -105,6 +110,24 @@ static uint64_t explain_refused(const struct daemon *daemon,
     riptide_prefix_format(&first.dst, dst);
     snprintf(reason, 256, "the kernel refuses %" PRIu64 " of %" PRIu64 " routes, as to %s: %s", n,
              stats->routes + n, dst, first.reason);
+    return n;
+}
+
+/* Returns how many windows the program lacks since the kernel has refused the last one to it. */
+static uint64_t explain_lacking(const struct daemon *daemon, char reason[256])
+{
+    const int error = daemon->health.program_error;
+    const struct riptide_window *window;
+    uint64_t n = 0, n_all = 0;
+    uint32_t cursor = 0;
+
+    while (error && riptide_agent_next(daemon->agent, &cursor, &window) == 0) {
+        n_all++;
+        n += !window->program;
+    }
+    snprintf(reason, 256,
+             "the kernel refuses %" PRIu64 " of %" PRIu64 " windows to the program: %s", n, n_all,
+             strerror(-error));
     return n;
 }
 
@@ -138,8 +161,11 @@ static void explain_not_taken(const struct daemon *daemon,
 void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
 {
     static const char cause[] = "remove that cause: riptided then gives windows again by itself";
-    static const char copy[] = "mend the route that they copy (ip route get), or set apply = "
-                               "program, which needs none";
+    static const char *const copies[] = {
+        "mend the route that they copy (ip route get), or set apply = program, which needs none",
+        "its gateway is on no link: add a route to the gateway, or `onlink`; tried again within a "
+        "minute",
+    };
     const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
     const struct riptide_applier_stats *stats = agent->applier;
     const bool has_program = (stats->backend & RIPTIDE_PROGRAM) && !stats->program_reason;
@@ -147,8 +173,9 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
     const char *const missing = has_program ? no_rules : stats->program_reason;
     /* Why connections of IPv4 and IPv6 get no window; NULL: they get one. */
     const char *why[2] = { NULL, NULL };
-    char family[256], refused[256], taken[256], full[256], only[256];
+    char family[256], refused[256], taken[256], full[256], only[256], lacking[256];
     const uint64_t n_not_taken = stats->routes_not_taken;
+    const char *copy;
     bool is_off, is_lost;
     size_t i = 0;
 
@@ -157,6 +184,7 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
     is_off = why[0] && why[1];
     is_lost = n_not_taken > 0 && !has_program;
     found->n_refused = explain_refused(daemon, stats, refused);
+    copy = copies[strstr(refused, "invalid gateway") != NULL];
     explain_not_taken(daemon, stats, taken);
     health_explain_full(daemon->settings, agent->estimator, full);
     snprintf(family, sizeof(family), "IPv%c: %s", why[0] ? '4' : '6', no_rules ? no_rules : "");
@@ -179,8 +207,12 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
         { found->n_refused > 0, "degraded", copy, refused },
         { is_lost && n_not_taken == stats->routes, "off", REMEDY_OF_RULES, taken },
         { is_lost, "degraded", REMEDY_OF_RULES, taken },
+        { explain_lacking(daemon, lacking) > 0, "degraded", cause, lacking },
         { daemon->health.n_ticks == 0, "starting", NULL, "" },
-        { agent->estimator->is_full, "full", "a larger max-destinations, or prefix-len6 = 64",
+        { agent->estimator->is_full, "full",
+          agent->estimator->largest_destinations > 1
+              ? "a larger max-destinations, or prefix-len6 = 64"
+              : "a larger max-destinations",
           full },
         { n_not_taken > 0, "ok", NULL, taken },
         { stats->backend == RIPTIDE_BOTH && missing, "ok", NULL, only },

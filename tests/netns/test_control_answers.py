@@ -5,9 +5,10 @@ import os
 import re
 import signal
 
+import cgroups
 import pytest
 from control import ask, riptide_json, status, wait_rounds
-from netns import BY_ROUTES, RIPTIDE, Daemon, add_wg_quick_rules, wait_until
+from netns import BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, wait_until
 from programs import start_agent
 
 
@@ -131,6 +132,7 @@ def test_copies_of_routes_that_the_kernel_refuses_are_said(net, daemon, apply, h
         reason = found["reason"]
         assert re.fullmatch(r"the kernel refuses 2 of 2 routes, as to 203\.0\.113\.[12]: Nexthop has invalid gateway", reason)
         assert (found["health"], found["routes"]) == (health, 0)
+        assert found["do"] == "its gateway is on no link: add a route to the gateway, or `onlink`; tried again within a minute"
         said, *others = fits(net.host.run(RIPTIDE, "status", check=False), 4)
         others = " ".join("\n".join(others).split())
         assert said == f"riptide: {first}" and reason in others and f" do {found['do']}" in others
@@ -141,6 +143,17 @@ def test_copies_of_routes_that_the_kernel_refuses_are_said(net, daemon, apply, h
         net.host.ip("route", "add", "10.0.0.0/24", "dev", "eth0")
         wait_until(lambda: (status()["refused"], status()["health"]) == (0, "ok"), "both routes")
         assert riptided.said().count("203.0.113.1: failed: ") == 1
+
+
+def test_windows_that_the_kernel_refuses_to_the_program_are_said(net, cgroup, preload, tmp_path):
+    (refuses := tmp_path / "no memory").touch()
+    update = f'a == BPF_MAP_UPDATE_ELEM && access("{refuses}", 0) == 0'
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, command=("env", preload(cgroups.refusing_bpf("ENOMEM", update)), RIPTIDED)):
+        found = wait_until(lambda: (found := status())["health"] == "degraded" and found, "a refusal")
+        assert found["reason"] == "the kernel refuses 1 of 1 windows to the program: Cannot allocate memory"
+        refuses.unlink()
+        wait_until(lambda: status()["health"] == "ok", "the window")
 
 
 @pytest.mark.parametrize("apply", ["routes", "program"])
@@ -165,7 +178,7 @@ def test_status_says_how_much_room_there_is(net):
         assert (found["destinations"], found["max_destinations"]) == (2, 2)
         assert (found["routes"], found["left_alone"]) == (2, 0)
         assert found["health"] == "full"
-        assert re.fullmatch("(203.0.113.0/24|198.51.100.0/24|2001:db8::/64) has 1 of --max-destinations 2", found["reason"])
+        assert (found["reason"], found["do"]) == ("each of many networks has 1 of --max-destinations 2", "a larger max-destinations")
         assert fits(net.host.run(RIPTIDE, "status", check=False), 4)[0] == "riptide: FULL. New destinations find no free place."
         wait_rounds(3)
         assert daemon.said().count(f"full: {found['reason']}\n") == 1
