@@ -187,8 +187,8 @@ int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 /*
  * Saves the state in the file, whole or not at all; with `is_synced` through a power failure, for
  * which it waits for the disk. Call it now and then, as a killed process saves nothing. A dry run
- * saves nothing. Errors, each with a line: -EINVAL where the file is not a regular one, none is
- * configured, or before the start; those of open(2), write(2), fsync(2) and rename(2).
+ * saves nothing. Errors, each with a line: -EINVAL (no file is configured, it is not a regular one,
+ * the agent was not started), those of open(2), write(2), fsync(2) and rename(2).
  */
 int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
                        struct riptide_error *error);

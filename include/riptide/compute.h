@@ -85,9 +85,9 @@ const struct riptide_policy *riptide_policy_find(const char *name);
 /*
  * Other bounds for the destinations within `dst`; 0 leaves one as it is. Without an end it replaces
  * the configuration's: of several that contain a destination the longest alone decides. With an end
- * it only lowers, also below cwnd_min: of all that contain a destination, over longer ones without
- * an end, the lowest cwnd_max counts, `off` as 0. It is for what connections do not show (paper,
- * Sec. V), such as traffic that is about to move.
+ * it only lowers, also below cwnd_min, and however long the others are: of all that contain a
+ * destination the lowest cwnd_max counts, and `off` is the lowest. It is for what connections do
+ * not show (paper, Sec. V), such as traffic that is about to move.
  */
 struct riptide_hint {
     struct riptide_prefix dst;

@@ -143,8 +143,8 @@ static bool is_shown(const struct verdict *verdict)
 }
 
 /*
- * The first wait, again where windows have been given for longer than the last one, plus twice the
- * time that the last harm took to show: where connections are rare, harm shows late each time.
+ * Twice the last wait. It is the first one again where windows were given for longer than the last
+ * wait and twice the time that the last harm took to show, which is long for rare connections.
  */
 static uint64_t next_wait_ns(const struct suspension *suspension, uint64_t now_ns)
 {
