@@ -12,12 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #define RIPTIDE_PUBLIC __attribute__((visibility("default")))
 
 #define CLEANUP(function) __attribute__((cleanup(function)))
 
 #define NS_PER_S UINT64_C(1000000000)
+
+/* The only place where the library reads a clock. */
+static inline uint64_t read_clock(clockid_t clock)
+{
+    struct timespec time;
+
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
 
 /* fmin and fmax without libm, which is 300 kB in each agent. Neither takes a NaN. */
 static inline double lesser(double a, double b)

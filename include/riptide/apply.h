@@ -15,10 +15,10 @@
  * cgroup and of the network namespace as it opens. It changes no route and no rule.
  * Routes need CAP_NET_ADMIN, the program CAP_BPF as well; dry_run and reading need neither.
  *
- * If the process dies without riptide_applier_stop, the program ends with it. Rules and routes
- * stay, unmaintained: TCP keeps the next hops of that moment. The next riptide_applier_start in the
- * namespace removes them, riptide_applier_flush at once: a service manager should run it after the
- * process (`riptided --flush` in ExecStopPost=).
+ * If the process dies without riptide_applier_stop, the program ends with it. Where it hangs, or a
+ * child by fork(2) lives on, the program gives no windows after 30 s. Rules and routes stay, and
+ * keep the next hops of that moment, until the next riptide_applier_start in the namespace, or
+ * riptide_applier_flush: a service manager should run `riptided --flush` (ExecStopPost=).
  */
 #ifndef RIPTIDE_APPLY_H
 #define RIPTIDE_APPLY_H

@@ -9,16 +9,6 @@
 
 #include <riptide/agent.h>
 #include <stdio.h>
-#include <time.h>
-
-/* The only place where the library reads a clock. */
-static inline uint64_t read_clock(clockid_t clock)
-{
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
 
 /* config.c. Copies of the stages' configurations, not the ones to which the agent's points. */
 struct stages {

@@ -198,6 +198,17 @@ def test_a_child_of_a_dead_agent_keeps_its_sockets_and_not_its_claim(net, forks,
     forks.process.wait()
 
 
+def test_the_program_of_a_dead_agent_whose_child_has_its_fds_gives_no_windows_after_its_lease(net, cgroup):
+    net.learned("203.0.113.1", 30)
+    agent = Containers.ready(net.host, "--cgroup", cgroup, path_of(net.host))
+    wait_until(lambda: net.starts("203.0.113.1") > 10, "a window")
+    child = agent.ask("fork keep")
+    agent.kill()
+    assert net.starts("203.0.113.1") > 10, "the child keeps the program attached"
+    wait_until(lambda: net.starts("203.0.113.1") == 10, "the end of the lease")
+    os.kill(child, signal.SIGKILL)
+
+
 def test_the_claim_of_a_parent_is_not_its_childs_to_free_or_to_keep(net, forks):
     """Whether the child frees its copies or has them, the claim ends with its parent's stop."""
     for what in ("free", "keep"):

@@ -268,7 +268,7 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     /* Only now: the mark may be that of another riptided on the cgroup. */
     if (is_data && !is_awaited(ctx))
         return 1;
-    if (all->is_paused)
+    if (all->is_paused || ktime_get_ns() > all->alive_ns + LEASE_NS)
         return 1;
     window = find_window(ctx);
     if (!window)

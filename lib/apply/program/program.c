@@ -211,6 +211,7 @@ static int create_maps(struct program *program)
         return -errno;
     *common = (struct window_common){
         .netns_cookie = program->netns_cookie,
+        .alive_ns = read_clock(CLOCK_MONOTONIC),
         .is_paused = program->why_paused != NULL,
         .holdout = ARM_SHARE(program->config->holdout_percent),
         .seed = program->config->holdout_seed,
@@ -378,6 +379,8 @@ void program_check(struct program *program)
     int r;
 
     windows_tick(program);
+    if (program->common)
+        program->common->alive_ns = read_clock(CLOCK_MONOTONIC);
     if (program->fds[FD_LINK] < 0 || is_attached(program)) {
         program->reason = NULL;
         return;

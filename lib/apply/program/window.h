@@ -50,9 +50,17 @@ static inline __u64 opened_note(__u64 hash, __u64 now, __u32 phase, __u32 arm)
     return (hash >> 32 << 32) | (now & 0x3fffffff) << 2 | phase << 1 | arm;
 }
 
+/*
+ * The program gives no windows where its owner has not been alive for so long: the owner hangs, or
+ * was killed, and a child by fork(2) has copies of the fds that keep the program attached. Longer
+ * than the watchdog of the unit waits, so that a short hang costs no windows.
+ */
+#define LEASE_NS 30000000000ull
+
 /* The only element of a map, and memory of the loader's: settings of all windows, and counts. */
 struct window_common {
     __u64 netns_cookie; /* of the namespace that the program serves */
+    __u64 alive_ns;     /* CLOCK_MONOTONIC, as the owner last wrote */
     __u32 is_paused;    /* the program does nothing */
     __u32 holdout;      /* ARM_SHARE of connections that keep the kernel's window */
     __u64 seed;         /* for the draw, see arm_of */
