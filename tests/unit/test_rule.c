@@ -104,6 +104,8 @@ TEST(messages_that_make_no_sense_are_refused)
 
 static const char no_main[] = "no unconditional rule `lookup main` is there for ours to precede: "
                               "add it, `ip [-6] rule add pref 32766 lookup main`";
+static const char too_early[] =
+    "`lookup main` leaves no priority for ours to precede it: give it one of 2 or more";
 static const char before[] =
     "another rule has the priority of `lookup main`, and comes before it: give it a lower one";
 /* The kernel passes over a goto without a target; a rule of ours would become one. */
@@ -129,7 +131,8 @@ TEST(place_is_directly_before_main_and_is_kept)
         { "M500", 499, NULL, false },
         { "M500 M32766", 499, NULL, false },
         { "M2", 1, NULL, false },
-        { "M1", 0, no_main, false },
+        { "M1", 0, too_early, false },
+        { "M1 M32766", 0, too_early, false },
         { "O499 M500", 499, NULL, true },
         { "M500 O32765 M32766", 499, NULL, false },
         /* no unconditional main */

@@ -144,7 +144,9 @@ const char *rules_place(const struct rules *rules, uint32_t *priority)
 {
     const struct rule *main_rule = find_main(rules);
 
-    if (!main_rule || main_rule->priority < 2)
+    if (main_rule && main_rule->priority < 2)
+        return "`lookup main` leaves no priority for ours to precede it: give it one of 2 or more";
+    if (!main_rule)
         return "no unconditional rule `lookup main` is there for ours to precede: add it, `ip [-6] "
                "rule add pref 32766 lookup main`";
     *priority = main_rule->priority - 1;
