@@ -158,6 +158,14 @@ def test_where_no_cgroup_can_be_found_it_says_who_hides_them(net, cgroup):
         assert "no cgroup2 is mounted here: `ip netns exec` hides it; nsenter --net and riptided@.service do not" in done.stderr
 
 
+def test_a_directory_that_cannot_be_one_of_cgroup2_is_not_to_be_made(net):
+    beside_v1 = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/unified && exec "$@"', "sh", RIPTIDED)
+    for command, words in ((beside_v1, "/sys/fs/cgroup/memory/x is not there: make it below /sys/fs/cgroup/unified"),
+                           (in_a_namespace(net.host, "true"), "cgroup2 has no directory /sys/fs/cgroup/memory/x")):
+        done = net.host.run(*command, "--apply", "program", "--cgroup", "/sys/fs/cgroup/memory/x", check=False)
+        assert done.returncode == 1 and words in done.stderr
+
+
 @pytest.fixture
 def forks(net):
     """An agent of the host's own namespace, with rules and a route to 203.0.113.1."""

@@ -22,7 +22,8 @@
 #include <unistd.h>
 
 /* Where service managers mount cgroup2, beside cgroup v1 in a directory of a tmpfs there. */
-#define USUAL "/sys/fs/cgroup"
+#define USUAL   "/sys/fs/cgroup"
+#define UNIFIED USUAL "/unified"
 
 /* Debian 11's headers do not have it. */
 #ifndef SO_NETNS_COOKIE
@@ -52,6 +53,12 @@ static const char *path_below(const char *path, const char *directory)
     return *path ? path : ".";
 }
 
+/* Whether a directory of that path would be one of the tmpfs, or of cgroup v1. */
+static bool is_of_v1(const char *path)
+{
+    return access(UNIFIED, F_OK) == 0 && path_below(path, USUAL) && !path_below(path, UNIFIED);
+}
+
 /* The path from the root of cgroup2, if it is in /sys/fs/cgroup, and that is hidden by sysfs. */
 static const char *hidden_name(const char *path)
 {
@@ -76,8 +83,11 @@ static int cgroup_open(const struct cgroup *cgroup, struct riptide_error *error)
     if (fd >= 0)
         return error_set_field(error, "applier.cgroup", "%s is no directory of cgroup2",
                                cgroup->path);
-    if (r == -ENOENT)
-        error_set_field(error, "applier.cgroup", "%s is not there: make it first", cgroup->path);
+    if (r == -ENOENT && cgroup->at_fd != AT_FDCWD)
+        error_set_field(error, "applier.cgroup", "cgroup2 has no directory %s", cgroup->path);
+    else if (r == -ENOENT)
+        error_set_field(error, "applier.cgroup", "%s is not there: make it %s", cgroup->path,
+                        is_of_v1(cgroup->path) ? "below " UNIFIED : "first");
     else
         error_set_field(error, "applier.cgroup", "%s: %s", cgroup->path, strerror(-r));
     return r == -ENOENT ? r : -EINVAL;
@@ -91,7 +101,7 @@ static int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_e
 {
     struct statfs found;
     bool is_beside_v1 = statfs(USUAL, &found) == 0 && found.f_type == TMPFS_MAGIC;
-    const char *usual = is_beside_v1 ? USUAL "/unified" : USUAL, *hidden, *below;
+    const char *usual = is_beside_v1 ? UNIFIED : USUAL, *hidden, *below;
     CLEANUP(closep) int fd = -1;
 
     *cgroup = (struct cgroup){ .path = strdup(path ? path : usual), .at_fd = AT_FDCWD };
