@@ -48,8 +48,9 @@ int applier_config_take(struct riptide_applier_config *kept,
  */
 struct claim {
     int fd;
-    FILE *sockets; /* the namespace's netlink sockets; NULL: they cannot be read, */
-    int error;     /* for this -errno, which only matters to who takes the claim */
+    FILE *sockets;     /* the namespace's netlink sockets; NULL: they cannot be read, */
+    int error;         /* for this -errno, which only matters to who takes the claim */
+    char buffer[4096]; /* of that file: as much as the kernel gives at once */
     uint32_t port;
     pid_t pid; /* of the process that opened it */
 };

@@ -65,6 +65,9 @@ int claim_open(struct claim *claim)
     claim->port = address.nl_pid;
     claim->sockets = fopen("/proc/thread-self/net/netlink", "re");
     claim->error = claim->sockets ? 0 : -errno;
+    /* For each read the kernel walks over all sockets before; stdio would read 1,024 bytes. */
+    if (claim->sockets)
+        setvbuf(claim->sockets, claim->buffer, _IOFBF, sizeof(claim->buffer));
     return 0;
 }
 
@@ -149,7 +152,7 @@ int claim_take(struct claim *claim, struct riptide_error *error)
                          "namespace; stop it first");
     else if (holder == getpid())
         error_set(error, "this process already manages this network namespace, with another "
-                         "applier or agent; stop that first");
+                         "applier or agent, or a child of it from before exec; stop that first");
     else
         error_set(error, "process %d already manages this network namespace; stop it first",
                   holder);

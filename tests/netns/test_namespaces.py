@@ -118,7 +118,8 @@ def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
     """Each agent is made in the namespace and started from another; riptided is all in it."""
     path, options = path_of(net.host), ("--cgroup", cgroup) if by == "program" else ()
     assert Containers.refusal(host, *options, path, path) == (
-        f"{path}: this process already manages this network namespace, with another applier or agent; stop that first")
+        f"{path}: this process already manages this network namespace, with another applier or agent, or a child of it from before exec; "
+        "stop that first")
     first = Containers.ready(host, *options, path)
     of_another = "process {} already manages this network namespace; stop it first"
     for home in (net.world, net.host):
