@@ -136,8 +136,8 @@ struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
 
 /*
  * Claims the namespace, removes rules and routes of a crashed predecessor (`error` says so, also
- * with success), attaches the program, installs the rules. After an error it can be tried
- * again; the claim may stay until then. Errors, each with a line:
+ * with success), attaches the program, installs the rules. After an error call it
+ * again or free the applier; until then the claim may stay. Errors, each with a line:
  *  -EPERM        CAP_NET_ADMIN or CAP_BPF is missing, or a program on the cgroup allows no other
  *  -EBUSY        another applier holds this namespace; the line names its process
  *  -EEXIST       another program uses our table; the line says how
@@ -150,8 +150,8 @@ int riptide_applier_start(struct riptide_applier *applier, struct riptide_error 
 
 /*
  * Takes back all changes, and releases the namespace. Afterwards it can only be read and freed:
- * other calls return -ESHUTDOWN, and the fd is readable, so that a loop notices. Errors: the
- * kernel's first, after all else is removed; -ECHILD.
+ * other calls return -ESHUTDOWN, a second stop 0, and the fd is readable, so that a loop notices.
+ * Errors: the kernel's first, after all else is removed; -ECHILD.
  */
 int riptide_applier_stop(struct riptide_applier *applier);
 
@@ -165,9 +165,9 @@ struct riptide_wanted {
     uint32_t initcwnd; /* 0 withdraws. No route is written where that of the base route, or of ours,
                           is within 2 segments, or 10 % of 30 and more */
     /*
-     * No window is larger, but without may_lower that of the base route; and the first receive
-     * window of connections that this host opens, as peers may send as much, in segments of 1,460
-     * bytes: by the program since Linux 6.1 (SO_RCVLOWAT); routes raise the base route's initrwnd.
+     * The bound of the window: only the base route's own, without may_lower, can be larger. The
+     * first receive window of connections that this host opens is raised to it (segments of 1,460
+     * bytes), so that peers can send as much: by the program since Linux 6.1, by routes (initrwnd).
      */
     uint32_t cwnd_max;
     uint32_t rto_min_us; /* routes: whole ms, rounded up; the program: up to 200 ms, after the first
@@ -188,9 +188,9 @@ struct riptide_wanted {
 
 /*
  * Sets the window of a destination, instead of the former one; it takes effect in dispatch, after
- * the start. Where max_windows is reached, events that wait for riptide_applier_pop are dropped
- * until a withdrawn destination can be replaced: so pop first. Outcomes: RIPTIDE_E_FULL
- * (max_windows; RIPTIDE_BOTH: the program takes it), RIPTIDE_E_INVALID (no prefix, a window, its
+ * the start. Beyond max_windows it replaces a withdrawn destination whose event was not popped,
+ * and that event is lost: so pop first. If there is none, the outcome is RIPTIDE_E_FULL
+ * (RIPTIDE_BOTH: the program takes it). Others: RIPTIDE_E_INVALID (no prefix, a window, its
  * bound or base_cwnd beyond RIPTIDE_CWND_LIMIT, pacing_percent beyond 100, a timeout beyond
  * RIPTIDE_RTO_MIN_LIMIT_US, `reserved` not 0). Errors: -ENOMEM, -ECHILD, -ESHUTDOWN.
  */
@@ -205,9 +205,9 @@ int riptide_applier_set(struct riptide_applier *applier, const struct riptide_wa
 int riptide_applier_set_paused(struct riptide_applier *applier, bool is_paused);
 
 /*
- * Does one piece of work: a buffer of notifications, a batch of routes, waiting windows of the
- * program up to one that the kernel refuses, behind which the others go first a second later; each
- * second also what it does not announce. In a storm of route changes the rules stay removed
+ * Does one piece of work: a buffer of notifications, a batch of routes, a batch of windows for the
+ * program. One that the kernel refuses stops these for a second, then goes last. Each second it
+ * looks at what the kernel does not announce. In a storm of route changes the rules stay removed
  * until it ends. Outcomes: RIPTIDE_E_MORE; 0: nothing to do until the fd is readable. Errors:
  * -ECHILD, -ESHUTDOWN, -ENOMEM, those of netlink that persist; what the kernel refuses is popped as
  * RIPTIDE_ROUTE_FAILED.
