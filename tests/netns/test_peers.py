@@ -36,7 +36,7 @@ if os.fork() == 0:
     life = os.pidfd_open(pid)
     resource.setrlimit(resource.RLIMIT_NOFILE, (2 * n, 2 * n))
     os.setgid(65534), os.setgroups([]), os.setuid(65534)
-    assert ctypes.CDLL(None).unshare(0x10000000) == 0
+    ctypes.CDLL(None).unshare(0x10000000)  # refused in a chroot, as on a bare Debian: then without the namespace
     taken = [socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_USERSOCK) for _ in range(n)]
     for i, one in enumerate(taken):
         one.bind((i << 22 | pid, 0))
