@@ -12,9 +12,9 @@ PEERS = ("203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1", "2001:db8:
 
 # Functions that it calls besides those of the shim: pure ones, those that allocate by malloc(3), and a clock.
 HARMLESS = set("""
-    clock_gettime closedir dirfd dirname exp2 ferror fgets fmax fmin fprintf fputs free fseek fwrite geteuid getpid inet_ntop inet_pton kill log2 memchr memcmp
+    clock_gettime closedir dirfd dirname exp2 ferror fgets fmax fmin fprintf fputs free fseek fwrite getpid inet_ntop inet_pton kill log2 memchr memcmp
     memcpy memmem memmove memset qsort snprintf sscanf strchr strcmp strcpy strcspn strerror strlen strncmp
-    strncpy strnlen strrchr strspn strstr strtoul strtod strtoull tdelete tsearch vsnprintf
+    geteuid strncpy strnlen strrchr strspn strstr strtoul strtod strtoull tdelete tsearch vsnprintf
 """.split())
 
 # Names of calls that libc checks; __asan_stack_malloc_2 is the sanitizer's own.
