@@ -8,9 +8,7 @@
 
 enum { TCP_PACING_PERCENT = 50, PACING_RTT_MIN_US = 5000 };
 
-/*
- * An initial window in wide use, and harmless: used while first flights have shown nothing, and by
- * routes where the known window fits only when paced. Segments.
+/* In wide use, and harmless: while nothing is known, and by routes where the window must be paced.
  */
 enum { START_CWND = 24 };
 

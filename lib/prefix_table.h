@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table of entries keyed by prefix: a dense array that grows, found by a seeded hash. The
- * estimator and the router each have one. Pure except for memory.
- *
- * An entry is any struct whose first member is its struct riptide_prefix. Entries are addressed by
- * slot, a number that is valid until the entry is removed; pointers are valid until the table
- * grows.
+ * A table of entries keyed by prefix: a dense array that grows, found by a seeded hash. Pure except
+ * for memory. An entry is any struct whose first member is its struct riptide_prefix. A slot is its
+ * number until it is removed; pointers are valid until the table grows.
  */
 #ifndef RIPTIDE_LIB_PREFIX_TABLE_H
 #define RIPTIDE_LIB_PREFIX_TABLE_H
