@@ -122,6 +122,8 @@ def test_capability_that_a_container_lacks_is_named(host, name, kind):
 
 
 def test_root_of_a_user_namespace_is_said_to_get_no_program(host):
+    if host.run("unshare", "-Urn", "true", check=False).returncode:
+        pytest.skip("no user namespace can be made here: a chroot")
     kind, what, _ = findings(host, ("unshare", "-Urn"))["start"]
     assert kind == "advice" and what.startswith("windows by routes alone: ") and "those of a user namespace are not enough" in what
 

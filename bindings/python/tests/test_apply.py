@@ -79,6 +79,7 @@ def test_what_the_library_refuses_changes_nothing(net: Network) -> None:
         with pytest.raises(riptide.FullError):
             other.set(Wanted("203.0.113.9", initcwnd=20))
         applier.stop()
+        applier.stop()  # without an effect
         assert (applier.stats().rules_reason, applier.stats().program_reason) == (("stopped",) * 2, "stopped")
         assert rules(net.host) == []
         sockets = [line.split() for line in Path("/proc/thread-self/net/netlink").read_text().splitlines()]
