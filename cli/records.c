@@ -134,7 +134,7 @@ static json_t *find_hour(json_t *hours, json_int_t realtime_s)
     while (json_array_size(hours) > 0 &&
            begin_of(json_array_get(hours, 0)) <= begin_s - (json_int_t)HISTORY_HOURS * HOUR_S)
         json_array_remove(hours, 0);
-    hour = json_pack("{s:I}", "hour", begin_s);
+    hour = json_pack("{s:I, s:n}", "hour", begin_s, "effect");
     for (size_t i = 0; i < HISTORY_COUNTERS; i++)
         json_object_set_new(hour, names[i], json_integer(0));
     json_array_append_new(hours, hour);
@@ -144,7 +144,7 @@ static json_t *find_hour(json_t *hours, json_int_t realtime_s)
 void history_note(struct history *history, uint64_t realtime_s,
                   const uint64_t counters[HISTORY_COUNTERS], const struct riptide_verdict *verdict)
 {
-    json_t *hour = find_hour(history->hours, (json_int_t)realtime_s), *effect = NULL, *counter;
+    json_t *hour = find_hour(history->hours, (json_int_t)realtime_s), *counter;
 
     for (size_t i = 0; i < HISTORY_COUNTERS; i++) {
         const uint64_t before = history->counters[i], after = counters[i];
@@ -157,11 +157,12 @@ void history_note(struct history *history, uint64_t realtime_s,
         json_integer_set(counter, json_integer_value(counter) +
                                       (json_int_t)(after >= before ? after - before : after));
     }
+    /* Without a verdict, as after a restart without the program, the hour keeps what it has. */
     if (verdict)
-        effect = json_pack("{s:f, s:f, s:f, s:f}", "time", verdict->time.change, "low",
-                           verdict->time.low, "high", verdict->time.high, "retransmitted",
-                           verdict->retransmitted.change);
-    json_object_set_new(hour, "effect", effect ? effect : json_null());
+        json_object_set_new(hour, "effect",
+                            json_pack("{s:f, s:f, s:f, s:f}", "time", verdict->time.change, "low",
+                                      verdict->time.low, "high", verdict->time.high,
+                                      "retransmitted", verdict->retransmitted.change));
     history->noted_s = realtime_s;
 }
 

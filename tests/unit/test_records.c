@@ -118,6 +118,7 @@ TEST(it_is_read_back_and_old_hours_go)
     for (uint64_t n = 0; n < 60; n++)
         note_hour(&history, (140 + n) * HOUR, n);
     history_note(&history, 200 * HOUR, counters, &verdict);
+    note_hour(&history, 200 * HOUR + 10, 60); /* a verdict that is gone takes nothing back */
     history_load(&back, history.hours);
     assert_true(json_equal(history.hours, back.hours));
     assert_int_equal(json_array_size(back.hours), 48);
