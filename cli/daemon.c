@@ -195,13 +195,12 @@ static int finish(struct daemon *daemon)
 static int report_refusal(const struct settings *settings, struct riptide_error *error, int r)
 {
     settings_explain_refusal(settings, error);
-    if (r == -EINVAL)
-        log_line(LOG_CRIT, "%s", error->text);
-    else if (r == -EPERM && !error->field && !settings->applier.dry_run &&
-             !strstr(error->text, "CAP_BPF"))
-        log_line(LOG_ERR, NEEDS_NET_ADMIN "; --dry-run needs none");
+    if (r == -EPERM && !error->field && !settings->applier.dry_run &&
+        !strstr(error->text, "CAP_BPF"))
+        log_line(LOG_ERR,
+                 NEEDS_NET_ADMIN ", or give it AmbientCapabilities=; --dry-run needs none");
     else
-        log_line(LOG_ERR, "cannot start: %s", log_error_text(error, r));
+        log_line(r == -EINVAL ? LOG_CRIT : LOG_ERR, "cannot start: %s", log_error_text(error, r));
     return r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
 }
 

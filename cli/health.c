@@ -209,11 +209,7 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
         { is_lost, "degraded", REMEDY_OF_RULES, taken },
         { explain_lacking(daemon, lacking) > 0, "degraded", cause, lacking },
         { daemon->health.n_ticks == 0, "starting", NULL, "" },
-        { agent->estimator->is_full, "full",
-          agent->estimator->largest_destinations > 1
-              ? "a larger max-destinations, or prefix-len6 = 64"
-              : "a larger max-destinations",
-          full },
+        { agent->estimator->is_full, "full", "a larger max-destinations", full },
         { n_not_taken > 0, "ok", NULL, taken },
         { stats->backend == RIPTIDE_BOTH && missing, "ok", NULL, only },
         { true, "ok", NULL, "" },

@@ -97,8 +97,7 @@ void settings_deinit(struct settings *settings)
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)
 {
-    uint64_t given = 0;
-    int n_operands = options_parse(settings_rows, settings, &given, argc, argv, error);
+    int n_operands = options_parse(settings_rows, settings, &settings->given, argc, argv, error);
 
     if (n_operands > 0)
         return refuse(error, -EINVAL, "%s: unexpected operand; only options are allowed (--help)",
@@ -132,7 +131,9 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
         return;
     if (is_of_hint && (size_t)given.index < settings->n_overrides) {
         riptide_prefix_format(&settings->overrides[given.index].dst, dst);
-        refuse(error, -EINVAL, "[prefix %s] %s%s", dst, row->name, text);
+        refuse(error, -EINVAL, "%.100s: [prefix %s] %s%s", settings->file, dst, row->name, text);
+    } else if (!is_of_hint && settings->file && !(settings->given >> (row - settings_rows) & 1)) {
+        refuse(error, -EINVAL, "%.100s: %s%s", settings->file, row->name, text);
     } else {
         refuse(error, -EINVAL, "%s%s", row->name, text);
     }

@@ -26,6 +26,7 @@ struct settings {
     bool help;
     bool version;
 
+    uint64_t given;          /* options of the command line, a bit for each row */
     const char *file;        /* the file that was read; NULL: none */
     char *text;              /* of it, to which values point */
     char state_of_unit[256]; /* the default of `state` with a service manager */
@@ -42,7 +43,7 @@ void settings_init(struct settings *settings);
 
 void settings_deinit(struct settings *settings);
 
-/* Puts the key in place of the library's field: "cwnd-min" for "estimator.cwnd_min". */
+/* Puts file and key in place of the library's field: "FILE: cwnd-min" for "estimator.cwnd_min". */
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
 
 /* Reads options over the present values. Errors: -EINVAL, with a line. */

@@ -85,15 +85,19 @@ def test_wrong_command_line_is_refused_with_one_line(host, program):
 
 def test_configuration_that_is_refused(host, tmp_path):
     path = tmp_path / "riptided.conf"
-    for text, words in (("\ncontrol-group = nosuchgrp\n", "riptided: control-group: "), ("control-group = nosuchgrp\n", "no group"),
+    for text, words in (("\ncontrol-group = nosuchgrp\n", "riptided: cannot start: control-group: "), ("control-group = nosuchgrp\n", "no group"),
                         ("prefix-len6 = 64\n[prefix 2001:db8::1]\noff = yes\n",
-                         "riptided: 2001:db8::1: is part of a destination, which has prefix-len6 = 64\n"),
+                         "riptided: cannot start: 2001:db8::1: is part of a destination, which has prefix-len6 = 64\n"),
+                        ("cwnd-max = 5\n", f"riptided: cannot start: {path}: cwnd-max: 5; below the smallest window, 10 segments\n"),
                         ("ttl = 1s\n\0", f"{path}: "), ("ttl = 1s\n\0", "is no text")):
         path.write_text(text)
         assert words in one_line(host.run(RIPTIDED, "--config", path, "--check", check=False), 2)
     for file, words in ((tmp_path / "none", "No such file"), (tmp_path, "no regular file"), ("/dev/zero", "no regular file")):
         line = one_line(host.run(RIPTIDED, "--config", file, "--check", check=False), 2)
         assert str(file) in line and words in line
+    path.write_text("cwnd-max = 5\n")
+    said = one_line(host.run(RIPTIDED, "--config", path, "--cwnd-max", "6", "--check", check=False), 2)
+    assert said.startswith("riptided: cannot start: cwnd-max: 6; ")
     path.write_text("control-group = daemon\n")
     host.run(RIPTIDED, "--config", path, "--check")
 

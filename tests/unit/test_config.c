@@ -132,26 +132,28 @@ TEST(too_many_sections)
     free(text);
 }
 
-TEST(refusals_of_the_library_name_the_key)
+TEST(refusals_of_the_library_name_the_key_and_its_file)
 {
     static const struct {
         const char *field;
         int64_t index;
         const char *refusal, *expected;
     } cases[] = {
-        { "estimator.cwnd_min", -1, "0; must be", "cwnd-min: 0; must be" },
-        { "router.cwnd_max", -1, "5; below 10", "cwnd-max: 5; below 10" },
-        { "interval_ns", -1, "must be shorter", "interval: must be shorter" },
+        { "estimator.cwnd_min", -1, "0; must be", "a.conf: cwnd-min: 0; must be" },
+        { "router.cwnd_max", -1, "5; below 10", "a.conf: cwnd-max: 5; below 10" },
+        { "interval_ns", -1, "must be shorter", "a.conf: interval: must be shorter" },
         { "router.table", -1, "0 is", "table: 0 is" },
-        { "observer.scope.exclude[]", 1, "no: why", "exclude: no: why" },
-        { "observer.scope.local_ports", -1, "300; at most 256", "local-port: 300; at most 256" },
-        { "hint.cwnd_max", 1, "5; must", "[prefix 10.0.0.0/8] cwnd-max: 5; must" },
+        { "observer.scope.exclude[]", 1, "no: why", "a.conf: exclude: no: why" },
+        { "observer.scope.local_ports", -1, "300; at most 256",
+          "a.conf: local-port: 300; at most 256" },
+        { "hint.cwnd_max", 1, "5; must", "a.conf: [prefix 10.0.0.0/8] cwnd-max: 5; must" },
         { NULL, -1, "out of patience", "out of patience" },
         { "observer.other", -1, "0", "observer.other: 0" },
     };
     SETTINGS settings;
 
     assert_taken(&settings, "[prefix ::/0]\n[prefix 10.0.0.0/8]\n");
+    settings.given = UINT64_C(1) << (options_find(settings_rows, "table", 5) - settings_rows);
     EACH(row, cases) {
         struct riptide_error error = { .field = row->field, .index = row->index };
 
