@@ -38,15 +38,14 @@ static void print_added(const json_t *answer)
     const char *reason = text_of(answer, "reason");
     char window[64], span[TEXT_SPAN_BYTES];
 
-    printf("%s: %s for %s, from the next round on\n", text_of(answer, "dst"),
-           describe(answer, window), text_span(span, real(answer, "for_ms") / 1e3));
-    printf("  a restart %s it%s%s\n", json_is_true(get(answer, "is_kept")) ? "keeps" : "ends",
-           *reason ? ": " : "", reason);
+    text_line("%s: %s for %s, from the next round on; a restart %s it%s%s", text_of(answer, "dst"),
+              describe(answer, window), text_span(span, real(answer, "for_ms") / 1e3),
+              json_is_true(get(answer, "is_kept")) ? "keeps" : "ends", *reason ? ": " : "", reason);
 }
 
 static void print_removed(const json_t *answer)
 {
-    printf("%s: the hint is removed, from the next round on\n", text_of(answer, "removed"));
+    text_line("%s: the hint is removed, from the next round on", text_of(answer, "removed"));
 }
 
 int hint_run(const struct command_options *options)
@@ -79,9 +78,9 @@ static void print_pause(const json_t *answer)
     char span[TEXT_SPAN_BYTES];
 
     if (json_is_true(get(answer, "paused")))
-        printf("paused: no window is given until `riptide resume`%s%s%s\n",
-               json_is_true(get(answer, "is_kept")) ? ", also after a restart" : " or a restart",
-               *reason ? ": " : "", reason);
+        text_line("paused: no window is given until `riptide resume`%s%s%s",
+                  json_is_true(get(answer, "is_kept")) ? ", also after a restart" : " or a restart",
+                  *reason ? ": " : "", reason);
     else if (real(answer, "suspended_s") > 0)
         printf("resumed; still suspended for %s\n", text_span(span, real(answer, "suspended_s")));
     else

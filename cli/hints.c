@@ -116,7 +116,7 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
         .off = request->off,
         .until_ns = clock_read_ns(CLOCK_BOOTTIME) + (uint64_t)request->for_ms * 1000000,
     };
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], most[32];
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], most[32], span[TEXT_SPAN_BYTES];
 
     riptide_prefix_format(&hint.dst, dst);
     if (request->cwnd_max < 0 || request->cwnd_max > largest) {
@@ -127,7 +127,7 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
         return NULL;
     }
     if (request->for_ms <= 0 || request->for_ms > REQUEST_MAX_HINT_MS) {
-        refuse(error, -EINVAL, "for_ms: not 1 ms to a year");
+        refuse(error, -EINVAL, "--for: a hint lasts 1 ms to 366 d");
         return NULL;
     }
     if (hints_add(daemon, &hint, error) != 0)
@@ -135,8 +135,8 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
     hints_read(daemon);
     files_save(daemon, false); /* what has changed must outlive a crash */
     snprintf(most, sizeof(most), "at most %" PRIu32, hint.cwnd_max);
-    log_line(LOG_INFO, "hint: %s for %.1f s: windows %s", dst, (double)request->for_ms / 1e3,
-             hint.off ? "off" : most);
+    log_line(LOG_INFO, "hint: %s for %s: windows %s", dst,
+             text_span(span, (double)request->for_ms / 1e3), hint.off ? "off" : most);
     return json_pack("{s:s, s:b, s:o, s:I, s:b, s:o}", "dst", dst, "off", hint.off, "cwnd_max",
                      figure_or_null(hint.cwnd_max), "for_ms", request->for_ms, "is_kept",
                      is_kept(daemon), "reason", text_or_null(daemon->state_failure));

@@ -136,8 +136,8 @@ static void put_window(const json_t *answer, const json_t *window)
     put_connections(window);
     if (json_is_integer(get(window, "wait")))
         snprintf(flights, sizeof(flights),
-                 "; first flights that fit: %lld of %lld to grow; that "
-                 "lost: %lld of 16 to shrink",
+                 "; first flights: %lld fit (%lld let the window grow), "
+                 "%lld lost segments (16 let it shrink)",
                  number(window, "fitting"), number(window, "wait"), number(window, "against"));
     if (real(window, "min_rtt_ms") > 0)
         text_field("path", "round trip %.1f ms%s", real(window, "min_rtt_ms"), flights);
@@ -210,10 +210,10 @@ static void print_derivation(const char *dst, const json_t *answer)
     const long long cwnd = number(answer, "starts_with");
 
     if (cwnd > 0)
-        printf("%s: connections start with %lld segments%s\n", dst, cwnd,
-               *reason && cwnd == TEN ? " (the kernel's)" : "");
+        text_line("%s: connections start with %lld segments%s", dst, cwnd,
+                  *reason && cwnd == TEN ? " (the kernel's)" : "");
     else
-        printf("%s: no connection can start\n", dst);
+        text_line("%s: no connection can start", dst);
     if (*reason)
         text_field("why", "%s", reason);
     if (strcmp(dst, destination) != 0)

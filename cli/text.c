@@ -61,6 +61,17 @@ void text_field(const char *name, const char *format, ...)
     text_wrap(stdout, TEXT_COLUMNS, INDENT, INDENT, bytes);
 }
 
+void text_line(const char *format, ...)
+{
+    char bytes[TEXT_BYTES];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(bytes, sizeof(bytes), format, args);
+    va_end(args);
+    text_wrap(stdout, TEXT_COLUMNS, 0, 2, bytes);
+}
+
 const char *text_span(char text[TEXT_SPAN_BYTES], double s)
 {
     static const struct {

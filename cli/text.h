@@ -15,6 +15,9 @@ enum { TEXT_COLUMNS = 80, LOG_COLUMNS = 159, TEXT_BYTES = 512 };
  */
 void text_field(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Likewise a sentence from the first column on, continued at the third. */
+void text_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* From now on fields that do not fit into so many lines are left out. */
 void text_limit_fields(unsigned int n_lines);
 

@@ -93,8 +93,8 @@ static int verify(const struct command_options *options, const struct riptide_pr
         has_reason = json_is_string(get(answer, "reason"));
         has_ours = !has_reason && number(answer, "starts_with") == info.tcpi_snd_cwnd;
     }
-    printf("%s: %s port %u starts with %u segments\n", has_ours ? "applied" : "other", address,
-           port, info.tcpi_snd_cwnd);
+    text_line("%s: %s port %u starts with %u segments", has_ours ? "applied" : "other", address,
+              port, info.tcpi_snd_cwnd);
     if (!has_ours)
         put_reason(&info, answer);
     json_decref(answer);

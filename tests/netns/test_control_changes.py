@@ -33,11 +33,9 @@ def test_hint_lowers_windows_is_taken_back_and_passes(net):
         hint(net, "203.0.113.0/24", "--max", "5", "--for", "1h")
         wait_until(lambda: windows(net.host).get("203.0.113.1") == 5, "below the minimum for all")
         assert hint(net, "203.0.113.0/24", "--max", "5", "--for", "1s") == (
-            "203.0.113.0/24: at most 5 for 1.0 s, from the next round on\n"
-            "  a restart ends it\n")
+            "203.0.113.0/24: at most 5 for 1.0 s, from the next round on; a restart ends it\n")
         assert hint(net, "192.0.2.0/24", "--off", "--for", "1s") == (
-            "192.0.2.0/24: no window for 1.0 s, from the next round on\n"
-            "  a restart ends it\n")
+            "192.0.2.0/24: no window for 1.0 s, from the next round on; a restart ends it\n")
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
         said = daemon.said()
     for line in ("windows at most 20\n", "windows off\n", "hint: 203.0.113.0/24: removed\n"):
@@ -54,8 +52,7 @@ def test_off_withdraws_says_so_and_gives_back(net, daemon, apply):
 
         wait_until(lambda: cwnds() == [True, True], "windows")
         assert hint(net, "203.0.113.0/24", "--off") == (
-            "203.0.113.0/24: no window for 366 d, from the next round on\n"
-            "  a restart ends it\n")
+            "203.0.113.0/24: no window for 366 d, from the next round on; a restart ends it\n")
         wait_until(lambda: cwnds() == [False, True], "no window")
         why = "windows are off for 203.0.113.0/24"
         wait_until(lambda: f"203.0.113.1: withdrawn: {why}\n" in riptided.said(), "the line")
@@ -86,13 +83,15 @@ def test_hints_in_force_are_listed_and_sections_stay(net):
                  "192.0.2.1: is part of a destination, which has prefix-len4 = 28"),
                 (("192.0.2.0/28", "--max", "101", "--for", "1s"),
                  "at most 101 lowers nothing: windows have 1 to 100 segments, by cwnd-max"),
-                (("192.0.2.0/28", "--max", "5", "--for", "0s"), "for_ms: not 1 ms to a year")):
+                (("192.0.2.0/28", "--max", "5", "--for", "0s"), "--for: a hint lasts 1 ms to 366 d")):
             done = net.host.run(RIPTIDE, "hint", *words, check=False)
             assert one_line(done) == f"riptide: hint: {said}\n"
     with Daemon(net.host):
         assert riptide_json(net.host, "hint") == {"hints": []}
         assert hint(net) == "no hint is in force\n"
         assert "hints" not in net.host.run(RIPTIDE, "status").stdout
+        for words in (("--off",), ("--remove",)):
+            assert max(map(len, hint(net, "2001:db8:1111:2222:3333:4444:5555:6666", *words).splitlines())) <= 80
         hint(net, "203.0.113.0/24", "--max", "20", "--for", "10h")
         hint(net, "2001:db8::/32", "--max", "9", "--off", "--for", "9h")
         first, second = riptide_json(net.host, "hint")["hints"]
@@ -150,7 +149,7 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
         assert riptide_json(net.host, "resume") == {"paused": False, "suspended_s": 0, "is_kept": False, "reason": None}
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         assert net.connect("2001:db8::1").cwnd() == before["2001:db8::1"]
-        wait_until(lambda: "enabled again" in daemon.said(), "a line in the log")
+        wait_until(lambda: "on again" in daemon.said(), "a line in the log")
     assert rules(net.host) == []
 
 

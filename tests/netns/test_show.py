@@ -59,8 +59,8 @@ def test_of_one_destination_each_step_is_a_line(net):
 
 @pytest.mark.parametrize("options, dst, why", [
     ((), "203.0.113.5", "no connection to it is open to learn from"),
-    (("--scope", "198.51.100.0/24"), V4, "no connection to it is open that scope, exclude and ports let count"),
-    (("--exclude", V4), V4, "no connection to it is open that scope, exclude and ports let count"),
+    (("--scope", "198.51.100.0/24"), V4, "no connection to it is open, or scope, exclude or ports leave it out"),
+    (("--exclude", V4), V4, "no connection to it is open, or scope, exclude or ports leave it out"),
     (("--apply", "routes", "--cgroup", "/"), "10.0.1.10", "no connection to it is open"),
 ], ids=["unknown", "scope", "exclude", "own"])
 def test_missing_condition_is_named(net, options, dst, why):
@@ -117,7 +117,7 @@ def test_evidence_of_careful_is_on_the_path(net):
     connection = net.learned(V4, 60)
     with Daemon(net.host, "--policy", "careful"), connection.busy():
         said = wait_until(lambda: "first flights" in (said := derived(net.host, V4)) and said, "evidence")
-    assert re.search(r"^  path         round trip [\d.]+ ms; first flights that fit: \d of 4 to grow; that lost: \d+ of 16 to shrink$",
+    assert re.search(r"^  path         round trip [\d.]+ ms; first flights: \d fit \(4 let the window grow\), \d+ lost segments \(16 let it shrink\)$",
                      said, re.M)
 
 

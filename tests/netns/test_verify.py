@@ -9,7 +9,7 @@ import pytest
 from control import one_line, status
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, wait_until, wait_window, windows
 
-V4, V6 = "203.0.113.1", "2001:db8::1"
+V4, V6 = "203.0.113.1", "2001:db8:1111:2222:3333:4444:5555:6666"
 STATUS = {"applied": 0, "other": 4}
 
 
@@ -23,8 +23,8 @@ def port(net):
 def verify(net, address, port, prefix=()):
     """(word, window, the other lines)."""
     done = net.host.run(*prefix, RIPTIDE, "verify", address, port, check=False)
-    first, _, rest = done.stdout.partition("\n")
-    word, _, sentence = first.partition(": ")
+    word, sentence, rest = re.fullmatch(r"(\w+): (.*?\ssegments)\n(.*)", done.stdout, re.S).groups()
+    sentence = " ".join(sentence.split())
     assert (done.stderr, done.returncode) == ("", STATUS[word])
     assert all(len(line) <= 80 or " /" in line for line in done.stdout.splitlines())  # a path is not broken
     cwnd = int(sentence.split()[-2])
