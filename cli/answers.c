@@ -97,13 +97,13 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
 
     health_diagnose(daemon, &diagnosis);
     return json_pack(
-        "{s:s, s:o, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:s, s:i, s:f, s:b, "
-        "s:s, s:I, s:I, s:I, s:o}",
+        "{s:s, s:o, s:s?, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:s, s:i, s:f, "
+        "s:b, s:s, s:I, s:I, s:I, s:o}",
         "health", diagnosis.word, "reason", text_or_null(diagnosis.reason), "do", diagnosis.remedy,
-        "paused", stats->is_paused, "hints", (json_int_t)hints_count(daemon), "destinations",
-        (json_int_t)stats->estimator->destinations, "max_destinations",
-        (json_int_t)settings->estimator.max_destinations, "routes", (json_int_t)applier->routes,
-        "left_alone", (json_int_t)applier->left_alone, "not_taken",
+        "state_failure", text_or_null(daemon->state_failure), "paused", stats->is_paused, "hints",
+        (json_int_t)hints_count(daemon), "destinations", (json_int_t)stats->estimator->destinations,
+        "max_destinations", (json_int_t)settings->estimator.max_destinations, "routes",
+        (json_int_t)applier->routes, "left_alone", (json_int_t)applier->left_alone, "not_taken",
         (json_int_t)applier->routes_not_taken, "refused", (json_int_t)diagnosis.n_refused,
         "in_force_percent", (double)applier->in_force_permille / 10, "apply", apply_json(daemon),
         "version", riptide_version(), "pid", (int)getpid(), "uptime_s",

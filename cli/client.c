@@ -26,6 +26,14 @@ void client_find_socket(const char *control, struct sockaddr_un *address)
              control, is_path ? "" : "/control");
 }
 
+const char *client_name_unit(const char *control, char unit[64])
+{
+    const bool is_path = strchr(control, '/');
+
+    snprintf(unit, 64, "riptided%s%s", is_path ? "" : "@", is_path ? "" : control);
+    return unit;
+}
+
 /* A socket to the daemon, and its process; 0: not visible. */
 static int open_socket(const char *control, int *pidp)
 {

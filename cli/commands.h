@@ -52,6 +52,9 @@ int client_ask(const char *control, json_t *request, json_t **answerp, int *pidp
 /* The address of --control: a name without a slash is that of an instance of riptided@.service. */
 void client_find_socket(const char *control, struct sockaddr_un *address);
 
+/* Likewise its unit, "riptided@NAME" or "riptided". Returns `unit`. */
+const char *client_name_unit(const char *control, char unit[64]);
+
 /* The answer, as client_ask; without one the command fails. */
 json_t *client_get(const struct command_options *options, json_t *request);
 

@@ -248,7 +248,7 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
     else if (estimate)
         why = "of the connections seen last none counts";
     else if (scope->n_learn + scope->n_exclude + scope->n_local_ports + scope->n_remote_ports > 0)
-        why = "no connection to it is open that scope, exclude and ports let count";
+        why = "no connection to it is open, or scope, exclude or ports leave it out";
     snprintf(reason, 256, "%s", why);
     return NULL;
 }

@@ -31,27 +31,31 @@ static int pause_holder(const char *control, int holder, struct riptide_error *e
 
 int flush_run(const struct command_options *options)
 {
-    char end[32] = "stop it";
+    char end[32] = "end that process", unit[64];
     struct riptide_error error;
     int holder, r = riptide_applier_flush(NULL, &error);
 
     if (r < 0)
         command_fail(EXIT_FAILURE, "%s", r == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, r));
-    puts(error.text);
+    text_line("%s in this network namespace", error.text);
     /* First removes all, without waiting for one that hangs; a paused one restores nothing. */
     if (!kernel_find_holder(&holder))
         return EXIT_SUCCESS;
-    if (pause_holder(options->control, holder, &error) == 0) {
+    r = pause_holder(options->control, holder, &error);
+    if (r == 0) {
         puts("paused: riptided gives no window until `riptide resume`\n"
-             "  routes that it restored before that are in no use: no rule leads to them");
+             "  routes that it restored before that are not used: no rule leads to them");
         return EXIT_SUCCESS;
     }
     text_field("but",
-               "process %d%s manages this network namespace, and may restore all of them: "
-               "%s",
+               "process %d%s manages this network namespace, and may restore all of them, or give "
+               "windows by its program: %s",
                holder, holder ? "" : " (this user cannot see it)", error.text);
     if (holder)
         snprintf(end, sizeof(end), "kill -KILL %d", holder);
-    text_field("do", "%s, as its program gives windows until it ends; then riptide flush", end);
+    /* The process of another socket has another unit; systemd starts a killed one again. */
+    text_field("do", "%s%s (without systemd: %s); then riptide flush",
+               r == -ETIMEDOUT ? "systemctl stop " : "stop its service",
+               r == -ETIMEDOUT ? client_name_unit(options->control, unit) : "", end);
     return EXIT_FAILURE;
 }

@@ -20,7 +20,7 @@ unsigned int kernel_read_rules(uint8_t family, uint32_t table, char before[KERNE
 
 /* What to do about them. */
 #define REMEDY_OF_RULES                                                                            \
-    "let that rule match fewer connections (ip rule), or set apply = program, which none concerns"
+    "let that rule match fewer connections (ip rule), or set apply = program, which no rule affects"
 
 /* The route that TCP of this user takes to an address. */
 struct kernel_route {

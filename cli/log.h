@@ -11,8 +11,7 @@
 /* Exit statuses of both programs, besides EXIT_SUCCESS and EXIT_FAILURE. */
 #define EXIT_USAGE 2
 
-#define NEEDS_NET_ADMIN                                                                            \
-    "needs CAP_NET_ADMIN: run it as root, or give it the capability (AmbientCapabilities=)"
+#define NEEDS_NET_ADMIN "needs CAP_NET_ADMIN: run it as root"
 
 /*
  * First call in main: the program's name for every line, standard streams, SIGPIPE. If standard

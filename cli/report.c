@@ -91,8 +91,7 @@ static void report_off(const char *what, const char *reason)
 {
     log_event(reason ? LOG_WARNING : LOG_INFO,
               &(struct log_fields){ .event = reason ? "off" : "on", .reason = reason },
-              "%s: windows %s%s", what, reason ? "disabled: " : "enabled again",
-              reason ? reason : "");
+              "%s: windows %s%s", what, reason ? "off: " : "on again", reason ? reason : "");
 }
 
 /* At the beginning, not in each round: that one network has its part, or that all have theirs. */
@@ -113,7 +112,7 @@ static void report_full(const struct settings *settings,
     else if (now > said)
         log_event(LOG_WARNING, &fields,
                   "connections that do not count: %" PRIu64
-                  "; their /24 or /64 has its sixteenth; %s",
+                  "; their /24 or /64 has all it may have, a sixteenth: %s",
                   stats->overflow - n_before, reason);
     said = now;
     n_before = stats->overflow;

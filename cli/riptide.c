@@ -156,7 +156,7 @@ static int command_main(int argc, char **argv)
     options.command = command->name;
     for (size_t i = 0; rows[i].name; i++) {
         if (given >> i & 1 && !takes(command, rows[i].name))
-            command_fail(EXIT_USAGE, "--%s: not an option of it (--help lists them)", rows[i].name);
+            command_fail(EXIT_USAGE, "--%s: not an option of this command (--help)", rows[i].name);
     }
     if (options.n_operands > 0 &&
         !isupper((unsigned char)command->usage[strspn(command->usage, "[")]))

@@ -54,11 +54,10 @@ static double last_round_s(const char *control)
 
 static void read_kernel(struct state *state, const char *control, const char *reason)
 {
-    const char *name = strchr(control, '/') ? "" : control;
     char unit[64], left[128] = "", before[KERNEL_RULES_BYTES], span[TEXT_SPAN_BYTES];
     int holder;
 
-    SET(unit, "riptided%s%s", *name ? "@" : "", name);
+    client_name_unit(control, unit);
     state->n_rules = kernel_read_rules(0, 0, before);
     if (state->n_rules > 0)
         SET(left, "; %u rules and the routes to which they lead are left, which nobody maintains",
@@ -80,11 +79,11 @@ static void read_kernel(struct state *state, const char *control, const char *re
             reason, holder, holder ? "" : " (this user cannot see it)");
         SET(state->remedy, "if it is riptided, its socket is gone: systemctl restart %s", unit);
     } else if (state->n_rules > 0) {
-        SET(state->line, "NOT RUNNING, but its windows are still in the kernel");
+        SET(state->line, "NOT RUNNING, but its windows are still in this network namespace");
         SET(state->remedy, "systemctl start %s; or, to remove them: riptide flush", unit);
     } else {
         state->is_trouble = false;
-        SET(state->line, "NOT RUNNING. No connection gets a window of it");
+        SET(state->line, "NOT RUNNING. No connection in this network namespace gets a window");
     }
 }
 
@@ -155,6 +154,8 @@ static void put_figures(const json_t *status)
     const json_t *round = get(status, "round");
     char span[TEXT_SPAN_BYTES], ago[TEXT_SPAN_BYTES];
 
+    if (*text_of(status, "state_failure"))
+        text_field("state", "not saved: %s", text_of(status, "state_failure"));
     if (real(status, "in_force_percent") < 99.5)
         text_field("in force", "%.0f %% of the last minute", real(status, "in_force_percent"));
     /* Those by routes alone are known when they close. */
@@ -163,7 +164,7 @@ static void put_figures(const json_t *status)
                    number(minute, "opened"), is_by_routes(status) ? "closed" : "opened",
                    number(minute, "given"), number(minute, "held_out"), number(minute, "without"));
     put_effect(get(apply, "effect"));
-    text_field("destinations", "%lld with a window, at most %lld; without a route: %lld",
+    text_field("destinations", "%lld with a window, at most %lld; left alone: %lld",
                number(status, "destinations"), number(status, "max_destinations"),
                number(status, "left_alone"));
     if (number(status, "hints") > 0)

@@ -40,7 +40,7 @@ struct riptide_policy_input {
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
     uint64_t now_ns;                               /* combine: of this tick; add: of the last one */
     uint32_t cwnd;      /* window of its new connections, segments; in add that of this one, so 0 if
-                           it was held out or windows were disabled; 0: none */
+                           it was held out or windows were off; 0: none */
     uint32_t base_cwnd; /* window of its base route, segments; 0: unknown */
     bool can_pace;      /* of riptide_estimator_tick */
 };

@@ -213,7 +213,7 @@ void state_text_load(struct riptide_agent *agent, const char *state, struct cloc
     agent->kept_outcomes = end ? strdup(at) : NULL;
     n_invalid += !end && *at; /* it was cut off */
     if (agent->kept_outcomes)
-        error_set(&reason, ": the file's are kept unused, as no connection is held out now");
+        error_set(&reason, ": those of the file wait until connections are held out again");
     else if (!is_complete && outcomes_count(&experiment->all, ARMS) > 0)
         error_set(&reason, ": the file's are incomplete, and not used");
     if (!is_complete)

@@ -60,8 +60,8 @@ def test_a_program_that_somebody_takes_away_is_attached_again_with_a_line(net, c
                 program.replace(other)
             else:
                 program.detach()
-        wait_until(lambda: "program: windows enabled again" in riptided.said(), "the line")
-        assert "disabled: the program was detached from " in riptided.said()
+        wait_until(lambda: "program: windows on again" in riptided.said(), "the line")
+        assert "off: the program was detached from " in riptided.said()
         assert net.connect("203.0.113.1").cwnd() > 10
 
 
@@ -178,7 +178,7 @@ def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
         known = riptide_json(near, "show", "10.9.2.1")["window"]["cwnd"]
         with cgroups.Links(riptided.pid) as links:  # attached again: nothing is learned anew
             links.detach()
-        wait_until(lambda: "program: windows enabled again" in riptided.said(), "the line")
+        wait_until(lambda: "program: windows on again" in riptided.said(), "the line")
         assert riptide_json(near, "show", "10.9.2.1")["window"]["cwnd"] == known
 
 
@@ -215,8 +215,8 @@ def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
             net.host.ip(family, "rule", "del", "pref", 0, "lookup", "main")
         below.mkdir()
         wait_until(lambda: not status()["reason"], "both again")
-        assert riptided.said().count("program: windows disabled: ") == 1
-        assert "program: windows enabled again" in riptided.said()
+        assert riptided.said().count("program: windows off: ") == 1
+        assert "program: windows on again" in riptided.said()
     with Daemon(net.host, "--apply", "both", "--cgroup", below):
         net.host.ip("rule", "add", "pref", 0, "lookup", "main")
         wait_until(lambda: status()["reason"], "rules without a place")

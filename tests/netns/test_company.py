@@ -46,8 +46,8 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
         net.host.ip(f"-{family}", "route", *theirs.split(), "via", SECOND[family], "table", TABLE)
         foreign = in_table(net.host, family)
         assert len(foreign) == 1
-        wait_until(lambda: f"IPv{family}: windows disabled" in daemon.said(), "the line that says so")
-        line = [line for line in daemon.said().splitlines() if ": windows disabled" in line]
+        wait_until(lambda: f"IPv{family}: windows off" in daemon.said(), "the line that says so")
+        line = [line for line in daemon.said().splitlines() if ": windows off" in line]
         assert len(line) == 1
         for word in ("riptide's table", "another protocol", "delete them", "choose another table"):
             assert word in line[0]
@@ -61,9 +61,9 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
         net.host.ip("rule", "add", "pref", "100", "fwmark", "9", "lookup", "55")
         wait_rounds(3)
         assert in_table(net.host, family) == foreign
-        assert is_as_without_us(net.host, PEER[family]) and "enabled again" not in daemon.said()
+        assert is_as_without_us(net.host, PEER[family]) and "on again" not in daemon.said()
         net.host.ip(f"-{family}", "route", "flush", "table", TABLE, "proto", "boot")
-        wait_until(lambda: f"IPv{family}: windows enabled again" in daemon.said(), "the return")
+        wait_until(lambda: f"IPv{family}: windows on again" in daemon.said(), "the return")
         for dst in (PEER[family], OTHER[family]):
             wait_window(net.host, dst)
             wait_ours(net.host, dst)
@@ -77,7 +77,7 @@ def test_routes_of_others_to_prefixes_in_our_table_are_not_used(net, family):
         wait_rounds(3)
         assert is_ours(net.host, PEER[family])
         assert is_as_without_us(net.host, OTHER[family]) and not is_ours(net.host, OTHER[family])
-        assert "windows disabled" not in daemon.said()
+        assert "windows off" not in daemon.said()
 
 
 @families
@@ -89,9 +89,9 @@ def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_us(ne
     before = net.host.ip("-4", "rule") + net.host.ip("-6", "rule")
     with Daemon.learned(net, PEER[family], *BY_ROUTES) as daemon:
         net.host.ip(f"-{family}", "route", "add", PEER[family], "dev", "apart", "metric", 1, "table", TABLE)
-        wait_until(lambda: f"IPv{family}: windows disabled" in daemon.said(), "the warning")
+        wait_until(lambda: f"IPv{family}: windows off" in daemon.said(), "the warning")
         net.host.ip("link", "set", "apart", "down")
-        wait_until(lambda: f"IPv{family}: windows enabled again" in daemon.said(), "the return")
+        wait_until(lambda: f"IPv{family}: windows on again" in daemon.said(), "the return")
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         daemon.kill()
     net.host.ip(f"-{family}", "route", "add", OTHER[family], "via", SECOND[family], "table", TABLE)

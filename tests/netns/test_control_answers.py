@@ -25,7 +25,7 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
         return found["health"], found["rules_left"]
     nothing, why, do = fits(net.host.run(RIPTIDE, check=False), 3)
     assert why == "  why          no riptided at /run/riptide/control"
-    assert (nothing, do) == ("riptide: NOT RUNNING. No connection gets a window of it.", "  do           systemctl start riptided")
+    assert (nothing, do) == ("riptide: NOT RUNNING. No connection in this network namespace gets a window.", "  do           systemctl start riptided")
     assert left(riptide_json(net.host, "status", check=False)) == ("not running", 0)
     assert "  do           systemctl start riptided@site\n" in net.host.run(RIPTIDE, "--control", "site", check=False).stdout
     with Daemon.learned(net, {"203.0.113.1": 30}, *BY_ROUTES) as daemon:
@@ -38,9 +38,10 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
             assert do == f"  do           systemctl restart riptided (without systemd: kill -KILL {daemon.pid})"
             assert riptide_json(net.host, "status", check=False)["pid"] == daemon.pid
         daemon.signal(signal.SIGKILL)
+        assert "No connection in this network namespace gets" in net.world.run(RIPTIDE, check=False).stdout
         assert left(riptide_json(net.host, "status", check=False)) == ("not running", 2)
         first, _, left_over, do = fits(net.host.run(RIPTIDE, check=False), 3)
-        assert first == "riptide: NOT RUNNING, but its windows are still in the kernel."
+        assert first == "riptide: NOT RUNNING, but its windows are still in this network namespace."
         assert (left_over, do) == ("               which they lead are left, which nobody maintains",
                                    "  do           systemctl start riptided; or, to remove them: riptide flush")
     net.host.run(RIPTIDE, "flush")
@@ -70,13 +71,13 @@ def test_status_says_how_it_is(net):
         assert (found["round"]["connections"], found["destinations"], found["routes"]) == (2, 2, 2)
         screen = net.host.run(RIPTIDE).stdout
         assert screen.startswith("riptide: working. Routes give windows to destinations: 2.\n")
-        assert "  destinations 2 with a window, at most 16384; without a route: 0\n" in screen
+        assert "  destinations 2 with a window, at most 16384; left alone: 0\n" in screen
         net.host.run(RIPTIDE, "pause")
         assert fits(net.host.run(RIPTIDE))[:2] == ["riptide: PAUSED. New connections start without windows.", "  do           riptide resume"]
         assert riptide_json(net.host, "status")["health"] == "paused"
-        wait_until(lambda: "windows disabled: paused" in daemon.said(), "the line")
+        wait_until(lambda: "windows off: paused" in daemon.said(), "the line")
         net.host.run(RIPTIDE, "resume")
-        wait_until(lambda: daemon.said().count("enabled again") == 2, "the return")
+        wait_until(lambda: daemon.said().count("on again") == 2, "the return")
         found = riptide_json(net.host, "status")
         assert (found["health"], found["paused"]) == ("ok", False)
         assert "PAUSED" not in net.host.run(RIPTIDE, "status").stdout
@@ -190,7 +191,7 @@ def test_a_peer_whose_24_has_its_sixteenth_is_said_to_be_refused_for_that(net):
     for host in (1, 2, 3):
         net.learned(f"203.0.113.{host}", 20)
     with Daemon(net.host, "--max-destinations", "32") as daemon:
-        line = ("connections that do not count: 1; their /24 or /64 has its sixteenth; "
+        line = ("connections that do not count: 1; their /24 or /64 has all it may have, a sixteenth: "
                 "203.0.113.0/24 has 2 of --max-destinations 32\n")
         wait_until(lambda: line in daemon.said(), "the reason")
         assert status()["health"] != "full"

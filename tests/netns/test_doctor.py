@@ -42,7 +42,7 @@ def test_problems_and_advice_alone_are_printed(net):
         wait_until(lambda: findings(net.host)["daemon"][0] == "passed", "the end of the pause")
         daemon.kill()
     kind, what, do = doctor(net.host)["daemon"]
-    assert kind == "PROBLEM" and "its windows are still in the kernel" in what and f"  do           {do}\n" in net.host.run(RIPTIDE, check=False).stdout
+    assert kind == "PROBLEM" and "its windows are still in this network namespace" in what and f"  do           {do}\n" in net.host.run(RIPTIDE, check=False).stdout
 
 
 def test_agent_that_embeds_the_library_is_no_riptided(net, host):

@@ -47,8 +47,8 @@ def test_flush_pauses_a_riptided_that_runs(net):
     with learned(net):
         done = net.host.run(RIPTIDE, "flush")
         # The figures count what it restores meanwhile once more.
-        assert re.fullmatch(r"removed: rules \d+, routes \d+\npaused: riptided gives no window until `riptide resume`\n"
-                            "  routes that it restored before that are in no use: no rule leads to them\n",
+        assert re.fullmatch(r"removed: rules \d+, routes \d+ in this network namespace\npaused: riptided gives no window until `riptide resume`\n"
+                            "  routes that it restored before that are not used: no rule leads to them\n",
                             done.stdout), done.stdout
         assert not done.stderr
         one_tick(net)
@@ -73,8 +73,9 @@ def test_flush_names_a_riptided_that_does_not_answer(net):
             assert flush.returncode == 1 and not rules(net.host) and not routes(net.host)
         assert max(map(len, said.splitlines())) <= 80
         assert " ".join(said.split()) == (
-            f"removed: rules 2, routes 3 but process {daemon.pid} manages this network namespace, and may restore all of them: "
-            f"no answer within 5 s at /run/riptide/control do kill -KILL {daemon.pid}, as its program gives windows until it ends; then riptide flush")
+            f"removed: rules 2, routes 3 in this network namespace but process {daemon.pid} manages this network namespace, "
+            f"and may restore all of them, or give windows by its program: no answer within 5 s at /run/riptide/control "
+            f"do systemctl stop riptided (without systemd: kill -KILL {daemon.pid}); then riptide flush")
         wait_until(lambda: len(rules(net.host)) == 2, "all of it back")
 
 
@@ -98,6 +99,7 @@ def test_flush_names_who_cannot_be_asked(net, manager, prefix, command, why):
         done = net.host.run(*prefix, RIPTIDE, "flush", *command, check=False)
         assert done.stdout.startswith("removed: rules ")
         assert done.returncode == 1 and f"process {holder.pid} manages" in done.stdout and why in " ".join(done.stdout.split())
+        assert f"do stop its service (without systemd: kill -KILL {holder.pid}); then riptide flush" in " ".join(done.stdout.split())
         wait_until(lambda: len(rules(net.host)) == 2, "the rules again")
 
 
@@ -105,7 +107,7 @@ def test_flush_leaves_a_riptided_of_another_namespace_alone(net):
     """Its socket is at the path for this namespace."""
     with Daemon(net.host, *BY_ROUTES):
         expected = snapshot(net.host)
-        assert net.world.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0\n"
+        assert net.world.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0 in this network namespace\n"
         with Daemon(net.world, *BY_ROUTES, "--control", "none") as other:
             done = net.world.run(RIPTIDE, "flush", check=False)
             assert done.returncode == 1 and f"process {other.pid} manages" in done.stdout
@@ -129,15 +131,15 @@ def test_what_a_dead_one_left_goes_and_what_is_not_ours_stays(net, command, tabl
         net.host.ip(f"-{family}", "rule", "add", "priority", priority, "iif", "lo", "ipproto", "tcp", "protocol", PROTOCOL,
                     "lookup", table, "suppress_prefixlength", length)
         net.host.ip(f"-{family}", "route", "add", peer, "via", gateway, "table", table, "proto", PROTOCOL, "initcwnd", 40)
-    left = "rules 2, routes 2\n"
+    left = "rules 2, routes 2"
     if command:
         done = net.host.run(*command)
         assert f"removed: {left}" in done.stdout + done.stderr
         done = net.host.run(*command)
-        assert "removed: rules 0, routes 0\n" in done.stdout + done.stderr
+        assert "removed: rules 0, routes 0" in done.stdout + done.stderr
     else:
         with Daemon(net.host, *BY_ROUTES) as daemon:
-            assert f"removed what one that was killed had left: {left}" in daemon.said()
+            assert f"removed what one that was killed had left: {left}\n" in daemon.said()
             assert len(rules(net.host)) == 2
     assert snapshot(net.host) == before
 
@@ -253,7 +255,8 @@ def test_without_cap_net_admin_one_line_names_it(net, prefix):
     for is_left in True, False:
         before = snapshot(net.host)
         for command in ((RIPTIDED,), (RIPTIDED, "--once"), (RIPTIDED, "--flush"), (RIPTIDE, "flush")):
-            assert "needs CAP_NET_ADMIN" in one_line(net.host.run(*prefix, *command, check=False))
+            line = one_line(net.host.run(*prefix, *command, check=False))
+            assert "needs CAP_NET_ADMIN: run it as root" in line and ("AmbientCapabilities=" in line) == ("flush" not in str(command))
         assert snapshot(net.host) == before
         if is_left:
             net.host.run(RIPTIDE, "flush")

@@ -119,4 +119,4 @@ def test_what_another_process_says_in_the_kernels_name_changes_nothing(net, cgro
         connection = net.learned(NEIGHBOUR, 20)
         wait_until(lambda: wait_window(net.host, NEIGHBOUR) == connection.cwnd(), "the window of the connection")
         assert windows(net.host)[PEER] == before[0][PEER] and rules(net.host) == before[1]
-        assert "windows disabled" not in daemon.said()
+        assert "windows off" not in daemon.said()

@@ -120,14 +120,14 @@ def test_windows_that_do_harm_are_suspended_and_are_tried_again_twice_as_late(sh
             assert suspended()["effect"]["verdict"] == "harms"
             wait_until(lambda: sum(opened > back for opened, _, _ in load.ended) > 50, "transfers without a window")
             again = time.monotonic()
-            wait_until(lambda: "program: windows disabled: suspended for 600 s: time " in daemon.said(), "the line")
+            wait_until(lambda: "program: windows off: suspended for 600 s: time " in daemon.said(), "the line")
         # As at the end of the wait: nobody waits ten minutes here.
         state.write_text(re.sub(r"until_ns=\d+", f"until_ns={time.time_ns() + 2 * 10**9}", state.read_text()))
         with riptided(False) as daemon:
             wait_until(lambda: not suspended() and CWND in cwnds(near, far, 20), "windows after the first wait")
             assert load.share_again(back, again) < load.share_again(began, back)
             wait_until(suspended, "suspension again")
-            for line in ("program: windows enabled again", "program: windows disabled: suspended for 1200 s: time "):
+            for line in ("program: windows on again", "program: windows off: suspended for 1200 s: time "):
                 wait_until(lambda: line in daemon.said(), line)
 
 
@@ -143,7 +143,7 @@ def test_without_arms_windows_are_given_and_outcomes_are_left_for_another_time(n
     below = ("--cgroup", cgroup) if not {"--cgroup", "routes"} & set(words) else ()
     with Daemon(net.host, *below, "--policy", "careful", "--holdout-percent", 5,
                 *words, "--state", state) as daemon:
-        assert "outcomes of connections: 0: the file's are kept unused, as no connection is held out now\n" in daemon.said()
+        assert "outcomes of connections: 0: those of the file wait until connections are held out again\n" in daemon.said()
         wait_until(lambda: net.starts("203.0.113.1") > 10, "a window")
         assert not status()["apply"]["suspended_s"]
     assert state.read_text().partition("outcome=")[2] == tail

@@ -9,7 +9,7 @@ import resource
 
 import pytest
 from cgroups import mounted
-from control import riptide_json, status
+from control import riptide_json, status, whole
 from netns import (BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, routes, rules, wait_until, wait_window,
                    windows)
 
@@ -66,9 +66,14 @@ def test_file_that_cannot_be_written_is_said_once_and_so_is_its_end(net, tmp_pat
             if option == "--state":
                 answer = riptide_json(net.host, "resume")
                 assert not answer["is_kept"] and reason in answer["reason"]
+                for command in ("status", "pause", "resume"):
+                    lines = net.host.run(RIPTIDE, command).stdout.splitlines()
+                    assert all(len(line) <= 80 or str(path) in line for line in lines)
+                assert f"  state        not saved: {answer['reason']}\n" in whole(net.host.run(RIPTIDE).stdout)
             stack.close()
             if option == "--state":
                 assert riptide_json(net.host, "resume")["is_kept"] and path.exists()  # before the answer
+                assert "  state  " not in net.host.run(RIPTIDE).stdout
             else:
                 wait_until(path.exists, "a file")
                 wait_until(lambda: lines_about(daemon, again), "the line")

@@ -183,8 +183,8 @@ TEST(outcomes_that_are_not_taken_are_explained)
           6 },
         { OUTCOME, "outcomes of connections: 0: the file's are incomplete, and not used", 5 },
         { OUTCOME EXPERIMENT,
-          "outcomes of connections: 0: the file's are kept unused, as no connection is held out "
-          "now",
+          "outcomes of connections: 0: those of the file wait until connections are held out "
+          "again",
           0 },
     };
     char text[ROOM], kept[ROOM];

@@ -12,8 +12,8 @@ PATH=$(dirname "$(find "$1/root" -path '*/bin/riptide')"):$(dirname "$(find "$1/
 hash -r
 
 # Is this host fit for it, and what would it do?
-says "NOT RUNNING. No connection gets a window of it" riptide doctor
-says "NOT RUNNING. No connection gets a window of it." riptide
+says "NOT RUNNING. No connection in this network namespace gets a window" riptide doctor
+says "NOT RUNNING. No connection in this network namespace gets a window." riptide
 says "$PEER: would be applied" riptided --dry-run --once
 
 # One site first.
@@ -35,7 +35,7 @@ says "0 problems" riptide doctor
 
 # A restart keeps what has been learned.
 stop
-says "NOT RUNNING. No connection gets a window of it." riptide status
+says "NOT RUNNING. No connection in this network namespace gets a window." riptide status
 start
 soon "1 with a window" riptide show
 

@@ -40,4 +40,4 @@ kill -STOP "$daemon"
 says "kill -KILL $daemon" riptide flush
 ! ip rule | grep -q 'lookup 7230'
 kill -KILL "$daemon"
-soon "NOT RUNNING. No connection gets a window of it." riptide
+soon "NOT RUNNING. No connection in this network namespace gets a window." riptide
