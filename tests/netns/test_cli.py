@@ -85,7 +85,7 @@ def test_wrong_command_line_is_refused_with_one_line(host, program):
 
 def test_configuration_that_is_refused(host, tmp_path):
     path = tmp_path / "riptided.conf"
-    for text, words in (("\ncontrol-group = nosuchgrp\n", "riptided: cannot start: control-group: "), ("control-group = nosuchgrp\n", "no group"),
+    for text, words in (("\ncontrol-group = nosuchgrp\n", f"riptided: cannot start: {path}: control-group: "), ("control-group = nosuchgrp\n", "no group"),
                         ("prefix-len6 = 64\n[prefix 2001:db8::1]\noff = yes\n",
                          "riptided: cannot start: 2001:db8::1: is part of a destination, which has prefix-len6 = 64\n"),
                         ("cwnd-max = 5\n", f"riptided: cannot start: {path}: cwnd-max: 5; below the smallest window, 10 segments\n"),

@@ -106,8 +106,8 @@ def test_networkd_that_removes_foreign_rules_and_routes(host, text, word):
 
 
 @pytest.mark.parametrize("text, said", [
-    ("table = 254\n", "PROBLEM start: table: 254 is the kernel's own; choose another "),
-    ("apply = program\ncgroup = /none\n", "PROBLEM start: cgroup: /none is not there: make it first "),
+    ("table = 254\n", "PROBLEM start: /etc/riptide/riptided.conf: table: 254 is the kernel's own; choose another "),
+    ("apply = program\ncgroup = /none\n", "PROBLEM start: /etc/riptide/riptided.conf: cgroup: /none is not there: make it first "),
     ("rules = no\n", "PROBLEM start: /etc/riptide/riptided.conf:1: rules: unknown key "),
     ("apply = routes\n", "passed start "),
 ], ids=["table", "cgroup", "mistake", "routes"])

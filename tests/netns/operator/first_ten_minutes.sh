@@ -12,7 +12,7 @@ PATH=$(dirname "$(find "$1/root" -path '*/bin/riptide')"):$(dirname "$(find "$1/
 hash -r
 
 # Is this host fit for it, and what would it do?
-says "NOT RUNNING. No connection in this network namespace gets a window" riptide doctor
+says "NOT RUNNING. No connection in this network namespace" riptide doctor
 says "NOT RUNNING. No connection in this network namespace gets a window." riptide
 says "$PEER: would be applied" riptided --dry-run --once
 
@@ -23,7 +23,7 @@ start
 soon "riptide: working." riptide status
 soon "1 with a window" riptide show
 says "$PEER: connections start with " riptide show "$PEER"
-says "no connection to it is open that scope, exclude" riptide show 198.51.100.1
+says "no connection to it is open, or scope, exclude" riptide show 198.51.100.1
 
 # Does a connection get its window, and does it help?
 soon "applied: $PEER port $PORT starts with " riptide verify "$PEER" "$PORT"
