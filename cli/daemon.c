@@ -91,8 +91,8 @@ static void on_event(struct daemon *daemon, const struct riptide_agent_event *ev
 {
     const bool is_tick = event->kind == RIPTIDE_AGENT_TICK;
 
-    report_event(daemon, event);
     health_note(daemon, event);
+    report_event(daemon, event);
     if (is_tick) {
         tell_manager(daemon, event->tick);
         files_tick(daemon, event->tick);

@@ -75,6 +75,7 @@ struct health {
     uint64_t late_ns;            /* how long after its time it began */
     uint64_t suspended_until_ns; /* as the last tick saw it */
     uint64_t suspensions;        /* since the start */
+    uint64_t overflow, unplaced; /* as the last tick saw it, and of its round */
     char failure[96];            /* of the last dump; empty: none */
     bool is_failure_new;         /* since the last tick */
     int program_error;           /* of its last window, -errno; 0: the kernel took that */
@@ -152,9 +153,8 @@ struct diagnosis {
 };
 void health_diagnose(const struct daemon *daemon, struct diagnosis *diagnosis);
 
-/* Who has most of the destinations that there can be. Returns `reason`. */
-const char *health_explain_full(const struct settings *settings,
-                                const struct riptide_estimator_stats *stats, char reason[256]);
+/* Who has most of the destinations that there can be, or of one network. Returns `reason`. */
+const char *health_explain_full(const struct daemon *daemon, char reason[256]);
 
 /* Connections that opened since the start; by routes, as they closed. */
 struct riptide_program_counts health_count_opened(const struct daemon *daemon);

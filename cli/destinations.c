@@ -157,22 +157,36 @@ static json_t *window_json(const struct riptide_estimate *estimate, uint64_t ttl
                      figure_or_null(estimate->wait));
 }
 
-/* NULL: it has nothing of the destination. `off`: why what is applied is not in force, or NULL. */
-static json_t *backend_json(const struct riptide_route *route, const char *off)
+/* Why it is not in force; NULL: it is, or is not applied. */
+static const char *why_off(const struct daemon *daemon, const struct riptide_route *route)
 {
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+
+    if (!is_applied(route))
+        return NULL;
+    if (daemon->settings->applier.dry_run)
+        return "a dry run";
+    return route->backend == RIPTIDE_PROGRAM ? stats->program_reason
+                                             : stats->rules_reason[route->dst.family != AF_INET];
+}
+
+/* NULL: it has nothing of the destination. */
+static json_t *backend_json(const struct daemon *daemon, const struct riptide_route *route)
+{
+    const char *off = why_off(daemon, route);
+
     if (!route)
         return NULL;
-    return json_pack("{s:s, s:I, s:o}", "state",
-                     riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state), "initcwnd",
-                     (json_int_t)route->initcwnd, "reason",
-                     text_or_null(is_applied(route) && off ? off : route->reason));
+    return json_pack(
+        "{s:s, s:I, s:o}", "state", riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state),
+        "initcwnd", (json_int_t)route->initcwnd, "reason", text_or_null(off ? off : route->reason));
 }
 
 /* The program gives its window to new connections to the peer, independent of routes. */
 static json_t *program_json(const struct daemon *daemon, const struct riptide_window *window)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-    json_t *program = backend_json(window->program, stats->program_reason);
+    json_t *program = backend_json(daemon, window->program);
     const uint32_t percent = window->estimate ? window->estimate->pacing_percent : 0;
     struct riptide_verdict verdict;
 
@@ -203,18 +217,29 @@ static json_t *kernel_json(const struct kernel_route *route)
                      figure_or_null(route->initcwnd));
 }
 
-/* Why connections do not start with a window of ours. Returns what to do; NULL: nothing. */
-static const char *explain(const struct daemon *daemon, const struct kernel_route *route,
-                           const struct riptide_window *window, char reason[256])
+/* Whether its network has all destinations that one can have. */
+static bool is_crowded(const struct daemon *daemon, const struct riptide_prefix *dst)
 {
-    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    const struct riptide_prefix within = cut(dst, dst->family == AF_INET ? 24 : 64);
+    const struct riptide_window *window;
+    uint32_t cursor = 0, n = 0;
+
+    while (daemon->health.unplaced > 0 && riptide_agent_next(daemon->agent, &cursor, &window) == 0)
+        n += window->estimate && contains(&within, &window->dst);
+    return n >= (daemon->settings->estimator.max_destinations + 15) / 16;
+}
+
+/* Why connections do not start with a window of ours. Returns what to do; NULL: nothing. */
+static const char *explain(const struct daemon *daemon, const struct riptide_prefix *dst,
+                           const struct kernel_route *route, const struct riptide_window *window,
+                           char reason[256])
+{
     const struct riptide_scope *scope = &daemon->settings->observer.scope;
-    const char *no_program = is_applied(window->program) ? stats->program_reason : NULL;
-    const char *no_rules =
-        is_applied(window->route) ? stats->rules_reason[route->match.family != AF_INET] : NULL;
+    const char *no_program = why_off(daemon, window->program);
+    const char *no_rules = why_off(daemon, window->route);
     const struct riptide_route *shown = window->route ? window->route : window->program;
     const struct riptide_estimate *estimate = window->estimate;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], before[KERNEL_RULES_BYTES];
+    char hint[RIPTIDE_PREFIX_TEXT_BYTES], before[KERNEL_RULES_BYTES];
     const char *why = "no connection to it is open to learn from";
 
     if (daemon->settings->applier.dry_run) {
@@ -222,11 +247,13 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
         return NULL;
     }
     if (estimate && estimate->cwnd == 0 && estimate->hint.family) {
-        riptide_prefix_format(&estimate->hint, dst);
-        snprintf(reason, 256, "windows are off for %s, by a hint or a section [prefix]", dst);
+        riptide_prefix_format(&estimate->hint, hint);
+        snprintf(reason, 256, "windows are off for %s, by a hint or a section [prefix]", hint);
         return "riptide hint lists them";
     }
-    if (is_applied(window->route) && !no_rules) {
+    if (is_applied(window->route)
+            ? !no_rules
+            : shown && !no_program && strcmp(shown->reason, REASON_OF_RULES) == 0) {
         kernel_read_rules(route->match.family, route->table, before);
         snprintf(reason, 256, "%s%s",
                  *before ? "a rule of another program comes before ours: "
@@ -247,6 +274,8 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
         why = "its window is given in this round";
     else if (estimate)
         why = "of the connections seen last none counts";
+    else if (is_crowded(daemon, dst))
+        why = "its /24 or /64 has a sixteenth of --max-destinations, the most: no other counts";
     else if (scope->n_learn + scope->n_exclude + scope->n_local_ports + scope->n_remote_ports > 0)
         why = "no connection to it is open, or scope, exclude or ports leave it out";
     snprintf(reason, 256, "%s", why);
@@ -256,7 +285,6 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
 json_t *answer_explain(struct daemon *daemon, const struct request *request,
                        struct riptide_error *error)
 {
-    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const struct settings *settings = daemon->settings;
     /* Of a wider prefix, the destination of its first address. */
     const struct riptide_prefix group =
@@ -270,7 +298,7 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
 
     riptide_agent_find(daemon->agent, &group, &found);
     kernel_find_route(&request->dst, &route);
-    if (is_applied(found->program) && !stats->program_reason && !settings->applier.dry_run)
+    if (is_applied(found->program) && !why_off(daemon, found->program))
         given = found->program->initcwnd;
     if (route.error) {
         snprintf(reason, sizeof(reason), "the kernel has no route: %s", strerror(-route.error));
@@ -280,13 +308,13 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
         if (given > cwnd || (given > 0 && found->estimate && found->estimate->may_lower))
             cwnd = given;
         if (!route.is_ours && given == 0)
-            remedy = explain(daemon, &route, found, reason);
+            remedy = explain(daemon, &group, &route, found, reason);
     }
     return json_pack(
         "{s:o, s:I, s:o, s:s?, s:s, s:o?, s:o?, s:o?, s:o?, s:o}", "destination",
         prefix_json(&group), "starts_with", (json_int_t)cwnd, "reason", text_or_null(reason), "do",
         remedy, "policy", settings->estimator.policy->name, "window",
         found->estimate ? window_json(found->estimate, settings->estimator.ttl_ns) : NULL,
-        "program", program_json(daemon, found), "route", backend_json(found->route, NULL), "kernel",
-        kernel_json(&route), "changes", changes_json(&daemon->changes, &group));
+        "program", program_json(daemon, found), "route", backend_json(daemon, found->route),
+        "kernel", kernel_json(&route), "changes", changes_json(&daemon->changes, &group));
 }

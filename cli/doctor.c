@@ -75,7 +75,7 @@ static void check_daemon(struct host *host)
 
     if (state->remedy[0])
         found(host, state->is_trouble ? problem : advice, state->remedy, "%s%s%s", state->line,
-              state->why[0] ? ": " : "", state->why);
+              state->line[0] && state->why[0] ? ": " : "", state->why);
 }
 
 /* What riptided would do by its configuration. Returns whether it could start. */
@@ -127,16 +127,15 @@ static void check_start(struct host *host)
               host->by, host->why);
 }
 
-/* Where our routes are not used, the daemon has named the rule. */
+/* Unless the daemon has named one and the remedy. */
 static void check_rules(struct host *host)
 {
     char before[KERNEL_RULES_BYTES];
 
     kernel_read_rules(0, 0, before);
-    if (*before && strcmp(host->by, "program") != 0 && number(host->state.status, "not_taken") == 0)
+    if (*before && strcmp(host->by, "program") && strcmp(host->state.remedy, REMEDY_OF_RULES))
         found(host, advice, REMEDY_OF_RULES,
-              "rules of others come before ours, whose connections do not use our routes: %s",
-              before);
+              "connections do not use our routes where rules of others are first: %s", before);
 }
 
 /* systemd's own tool shows which files count, and in which order: the last line of a key counts. */

@@ -36,7 +36,8 @@ double health_suspended_s(const struct daemon *daemon)
 
 static void note_tick(struct daemon *daemon, const struct riptide_tick *tick)
 {
-    const uint64_t until_ns = riptide_agent_get_stats(daemon->agent)->suspended_until_ns;
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
+    const uint64_t until_ns = stats->suspended_until_ns, overflow = stats->estimator->overflow;
     const struct riptide_program_counts opened = health_count_opened(daemon);
     struct health *health = &daemon->health;
     const struct riptide_tick *last = &health->tick;
@@ -58,6 +59,8 @@ static void note_tick(struct daemon *daemon, const struct riptide_tick *tick)
     health->suspensions +=
         until_ns > 0 && until_ns != health->suspended_until_ns && health->n_ticks > 1;
     health->suspended_until_ns = until_ns;
+    health->unplaced = overflow - health->overflow;
+    health->overflow = overflow;
     minute_note(&health->minute, &opened, tick->finished_ns);
     /* `riptide status` reads from it when the last round of a daemon was that hangs. */
     if (daemon->control)
@@ -81,35 +84,48 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
     }
 }
 
-const char *health_explain_full(const struct settings *settings,
-                                const struct riptide_estimator_stats *stats, char reason[256])
+const char *health_explain_full(const struct daemon *daemon, char reason[256])
 {
-    char largest[RIPTIDE_PREFIX_TEXT_BYTES] = "each of many networks";
+    const struct riptide_estimator_stats *stats = riptide_agent_get_stats(daemon->agent)->estimator;
+    char unplaced[96] = "", largest[RIPTIDE_PREFIX_TEXT_BYTES] = "each of many networks";
 
     if (stats->largest_destinations > 1)
         riptide_prefix_format(&stats->largest, largest);
-    snprintf(reason, 256, "%s has %" PRIu32 " of --max-destinations %" PRIu32, largest,
-             stats->largest_destinations, settings->estimator.max_destinations);
+    if (!stats->is_full)
+        snprintf(unplaced, sizeof(unplaced),
+                 "connections that do not count: %" PRIu64
+                 ", as a /24 or /64 has at most a sixteenth; ",
+                 daemon->health.unplaced);
+    snprintf(reason, 256, "%s%s has %" PRIu32 " of --max-destinations %" PRIu32, unplaced, largest,
+             stats->largest_destinations, daemon->settings->estimator.max_destinations);
     return reason;
 }
 
-/* Returns how many routes the kernel refuses. */
-static uint64_t explain_refused(const struct daemon *daemon,
-                                const struct riptide_applier_stats *stats, char reason[256])
+/*
+ * Why destinations have no route: the kernel refuses it (RIPTIDE_ROUTE_FAILED), or it is not copied
+ * (RIPTIDE_ROUTE_LEFT_ALONE). Returns how many; `first` is one of them, for a rule if there is one.
+ */
+static uint64_t explain_missing(const struct daemon *daemon, enum riptide_route_state state,
+                                struct riptide_route *first, char reason[256])
 {
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+    const bool is_failed = state == RIPTIDE_ROUTE_FAILED;
     const struct riptide_window *window;
-    struct riptide_route first = { .error = 0 };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     uint32_t cursor = 0;
     uint64_t n = 0;
 
-    while (stats->failed > 0 && riptide_agent_next(daemon->agent, &cursor, &window) == 0) {
-        if (window->route && window->route->state == RIPTIDE_ROUTE_FAILED && n++ == 0)
-            first = *window->route;
+    *first = (struct riptide_route){ .error = 0 };
+    while ((is_failed ? stats->failed : stats->left_alone) > 0 &&
+           riptide_agent_next(daemon->agent, &cursor, &window) == 0) {
+        if (window->route && window->route->state == state &&
+            (n++ == 0 || strcmp(window->route->reason, REASON_OF_RULES) == 0))
+            *first = *window->route;
     }
-    riptide_prefix_format(&first.dst, dst);
-    snprintf(reason, 256, "the kernel refuses %" PRIu64 " of %" PRIu64 " routes, as to %s: %s", n,
-             stats->routes + n, dst, first.reason);
+    riptide_prefix_format(&first->dst, dst);
+    snprintf(reason, 256, "%s %" PRIu64 " of %" PRIu64 " routes, as to %s: %s",
+             is_failed ? "the kernel refuses" : "riptided does not copy", n, stats->routes + n, dst,
+             first->reason);
     return n;
 }
 
@@ -131,11 +147,21 @@ static uint64_t explain_lacking(const struct daemon *daemon, char reason[256])
     return n;
 }
 
-/* Routes and rules are read only where there is something to explain. */
-static void explain_not_taken(const struct daemon *daemon,
-                              const struct riptide_applier_stats *stats, char reason[256])
+/* Adds the rules of others that lead to the table (0: to any), and more text. */
+static void add_rules(char reason[256], uint32_t table, const char *more)
 {
+    const size_t n = strlen(reason);
     char before[KERNEL_RULES_BYTES];
+
+    kernel_read_rules(0, table, before);
+    snprintf(reason + n, 256 - n, "%s%s%s%s", *before ? "; before ours: " : "", before,
+             *more ? "; " : "", more);
+}
+
+/* Routes and rules are read only where there is something to explain. */
+static void explain_not_taken(const struct daemon *daemon, char reason[256])
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const struct riptide_window *window;
     struct kernel_route route;
     /* The table from which the kernel answers where it does not take our route; 0: not known. */
@@ -153,9 +179,9 @@ static void explain_not_taken(const struct daemon *daemon,
         if (!route.error && !route.is_ours)
             table = route.table;
     }
-    kernel_read_rules(0, table, before);
-    snprintf(reason, 256, "TCP does not use %" PRIu64 " of %" PRIu64 " routes%s%s",
-             stats->routes_not_taken, stats->routes, *before ? "; before ours: " : "", before);
+    snprintf(reason, 256, "TCP does not use %" PRIu64 " of %" PRIu64 " routes",
+             stats->routes_not_taken, stats->routes);
+    add_rules(reason, table, "");
 }
 
 void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
@@ -173,20 +199,29 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
     const char *const missing = has_program ? no_rules : stats->program_reason;
     /* Why connections of IPv4 and IPv6 get no window; NULL: they get one. */
     const char *why[2] = { NULL, NULL };
-    char family[256], refused[256], taken[256], full[256], only[256], lacking[256];
-    const uint64_t n_not_taken = stats->routes_not_taken;
+    char family[256], refused[256], alone[256], taken[256], full[256], only[256], lacking[256];
+    const bool has_lost = stats->routes_not_taken == stats->routes;
+    bool is_off, is_by_rule, is_alone;
+    struct kernel_route to;
+    struct riptide_route first;
     const char *copy;
-    bool is_off, is_lost;
     size_t i = 0;
 
     for (int k = 0; k < 2 && !has_program; k++)
         why[k] = stats->backend & RIPTIDE_ROUTES ? stats->rules_reason[k] : stats->program_reason;
     is_off = why[0] && why[1];
-    is_lost = n_not_taken > 0 && !has_program;
-    found->n_refused = explain_refused(daemon, stats, refused);
+    found->n_refused = explain_missing(daemon, RIPTIDE_ROUTE_FAILED, &first, refused);
     copy = copies[strstr(refused, "invalid gateway") != NULL];
-    explain_not_taken(daemon, stats, taken);
-    health_explain_full(daemon->settings, agent->estimator, full);
+    explain_not_taken(daemon, taken);
+    /* One whose owner has tuned its own route starts with that window. */
+    is_alone = explain_missing(daemon, RIPTIDE_ROUTE_LEFT_ALONE, &first, alone) > 0 &&
+               stats->routes == 0 && first.base_initcwnd == 0 && !has_program;
+    is_by_rule = strcmp(first.reason, REASON_OF_RULES) == 0 && !has_program;
+    if (is_by_rule) {
+        kernel_find_route(&first.dst, &to);
+        add_rules(alone, to.error ? 0 : to.table, taken);
+    }
+    health_explain_full(daemon, full);
     snprintf(family, sizeof(family), "IPv%c: %s", why[0] ? '4' : '6', no_rules ? no_rules : "");
     snprintf(only, sizeof(only), "windows are given %s only: %s",
              has_program ? "by the program" : "by routes", missing ? missing : "");
@@ -203,14 +238,16 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
           "wait, or set holdout-percent = 0; a smaller cwnd-max may help the next time", why[0] },
         { is_off, "off", cause, why[0] },
         { why[0] || why[1], "degraded", cause, family },
-        { found->n_refused > 0 && stats->routes == 0 && !has_program, "off", copy, refused },
-        { found->n_refused > 0, "degraded", copy, refused },
-        { is_lost && n_not_taken == stats->routes, "off", REMEDY_OF_RULES, taken },
-        { is_lost, "degraded", REMEDY_OF_RULES, taken },
+        { found->n_refused > 0, stats->routes == 0 && !has_program ? "off" : "degraded", copy,
+          refused },
+        { is_by_rule || (*taken && !has_program), has_lost ? "off" : "degraded", REMEDY_OF_RULES,
+          is_by_rule ? alone : taken },
+        { is_alone, "off", copies[0], alone },
         { explain_lacking(daemon, lacking) > 0, "degraded", cause, lacking },
         { daemon->health.n_ticks == 0, "starting", NULL, "" },
-        { agent->estimator->is_full, "full", "a larger max-destinations", full },
-        { n_not_taken > 0, "ok", NULL, taken },
+        { agent->estimator->is_full || daemon->health.unplaced > 0,
+          agent->estimator->is_full ? "full" : "ok", "a larger max-destinations", full },
+        { *taken, "ok", NULL, taken },
         { stats->backend == RIPTIDE_BOTH && missing, "ok", NULL, only },
         { true, "ok", NULL, "" },
     };

@@ -18,7 +18,8 @@ enum { KERNEL_RULES_BYTES = 160 };
  */
 unsigned int kernel_read_rules(uint8_t family, uint32_t table, char before[KERNEL_RULES_BYTES]);
 
-/* What to do about them. */
+/* Why a route is left alone for one, and what to do about them. */
+#define REASON_OF_RULES "a rule sends it to another table than main"
 #define REMEDY_OF_RULES                                                                            \
     "let that rule match fewer connections (ip rule), or set apply = program, which no rule affects"
 

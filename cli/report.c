@@ -95,27 +95,19 @@ static void report_off(const char *what, const char *reason)
 }
 
 /* At the beginning, not in each round: that one network has its part, or that all have theirs. */
-static void report_full(const struct settings *settings,
-                        const struct riptide_estimator_stats *stats)
+static void report_full(const struct daemon *daemon, const struct riptide_estimator_stats *stats)
 {
     static enum { ROOM, REFUSED, FULL } said, now;
-    static uint64_t n_before;
     const struct log_fields fields = { .event = "full" };
     char reason[256];
 
-    now = stats->overflow > n_before ? REFUSED : ROOM;
+    now = daemon->health.unplaced > 0 ? REFUSED : ROOM;
     if (stats->is_full)
         now = FULL;
-    health_explain_full(settings, stats, reason);
-    if (now > said && now == FULL)
-        log_event(LOG_WARNING, &fields, "full: %s", reason);
-    else if (now > said)
-        log_event(LOG_WARNING, &fields,
-                  "connections that do not count: %" PRIu64
-                  "; their /24 or /64 has all it may have, a sixteenth: %s",
-                  stats->overflow - n_before, reason);
+    health_explain_full(daemon, reason);
+    if (now > said)
+        log_event(LOG_WARNING, &fields, "%s%s", now == FULL ? "full: " : "", reason);
     said = now;
-    n_before = stats->overflow;
 }
 
 void report_event(struct daemon *daemon, const struct riptide_agent_event *event)
@@ -129,7 +121,7 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
         report_off(event->family == AF_INET ? "IPv4" : "IPv6", event->reason);
         break;
     case RIPTIDE_AGENT_TICK:
-        report_full(settings, stats);
+        report_full(daemon, stats);
         log_line(LOG_DEBUG,
                  "tick: connections %" PRIu64 ", destinations %" PRIu64
                  ", %.1f ms; the dump took %.1f ms of a core, the next is after %.3f s",

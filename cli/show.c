@@ -20,32 +20,28 @@ struct row {
 /* A transfer would need n flights from the kernel's own on. */
 static json_int_t count_saved(json_int_t window)
 {
-    json_int_t n = 0, sent = TEN;
+    json_int_t n = 0;
 
-    while (sent < window) {
+    for (json_int_t sent = TEN; sent < window; sent += (json_int_t)TEN << n)
         n++;
-        sent += (json_int_t)TEN << n;
-    }
     return n;
 }
 
 /* The list comes in pages. */
 static json_t *read_list(const struct command_options *options, const char *within)
 {
-    json_t *list = NULL, *page;
+    json_t *list = NULL, *routes = json_array(), *page;
     long long from = 0;
 
     do {
         page = client_get(options, json_pack("{s:s, s:s*, s:I}", "request", "show", "prefix",
                                              within, "from", (json_int_t)from));
         from = number(page, "next");
-        if (list) {
-            json_array_extend(json_object_get(list, "routes"), json_object_get(page, "routes"));
-            json_decref(page);
-        } else {
-            list = page;
-        }
+        json_array_extend(routes, json_object_get(page, "routes"));
+        list = list ? list : json_incref(page);
+        json_decref(page);
     } while (from > 0);
+    json_object_set_new(list, "routes", routes);
     json_object_del(list, "next");
     return list;
 }
@@ -75,6 +71,7 @@ static void print_row(const struct row *row)
 
 static void print_list(const json_t *list, uint32_t top)
 {
+    const char *off = text_of(list, "off");
     const json_t *routes = get(list, "routes");
     const size_t n = json_array_size(routes);
     const size_t n_shown = top > 0 && top < n ? top : n;
@@ -92,14 +89,15 @@ static void print_list(const json_t *list, uint32_t top)
         n_with_window += rows[i].window > 0;
     }
     qsort(rows, n, sizeof(*rows), compare);
-    if (text_of(list, "off")[0])
-        text_field("off", "%s", text_of(list, "off"));
+    if (*off)
+        text_field("off", "%s", off);
     printf("%-39s WINDOW RTT/ms CONNS SAVED BY\n", "DESTINATION");
     for (i = 0; i < n_shown; i++)
         print_row(&rows[i]);
     if (n_shown < n)
         printf("... %zu more (--top 0), sorted by SAVED\n", n - n_shown);
-    printf("%zu with a window; %zu without\n", n_with_window, n - n_with_window);
+    printf("%zu with a %swindow; %zu without\n", n_with_window, *off ? "learned " : "",
+           n - n_with_window);
     free(rows);
 }
 
@@ -166,22 +164,22 @@ static void put_backend(const char *name, const json_t *backend)
                  number(backend, "pacing_percent"));
     if (held_out > 0)
         snprintf(holdout, sizeof(holdout), ", %g %% of connections held out", held_out);
-    if (is_applied(backend))
+    if (is_applied(backend) && !*reason)
         text_field(name, "%lld segments%s%s", number(backend, "initcwnd"), pacing, holdout);
     else if (json_is_object(backend))
-        text_field(name, "%s%s%s", text_of(backend, "state"), *reason ? ": " : "", reason);
+        text_field(name, "%s%s%s", is_applied(backend) ? "not given" : text_of(backend, "state"),
+                   *reason ? ": " : "", reason);
 }
 
 static void put_kernel(const json_t *kernel)
 {
     char initcwnd[32] = "no initcwnd";
 
-    if (!json_is_object(kernel))
-        return;
     if (number(kernel, "initcwnd") > 0)
         snprintf(initcwnd, sizeof(initcwnd), "initcwnd %lld", number(kernel, "initcwnd"));
-    text_field("kernel", "takes %s of table %lld dev %s, %s", text_of(kernel, "dst"),
-               number(kernel, "table"), text_of(kernel, "dev"), initcwnd);
+    if (json_is_object(kernel))
+        text_field("kernel", "takes %s of table %lld dev %s, %s", text_of(kernel, "dst"),
+                   number(kernel, "table"), text_of(kernel, "dev"), initcwnd);
 }
 
 /* The latest first. */

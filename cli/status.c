@@ -115,9 +115,14 @@ static void put_working(const json_t *status)
     char median[32] = "";
 
     if (number(minute, "cwnd_median") > 0)
-        snprintf(median, sizeof(median), " (median %lld)", number(minute, "cwnd_median"));
+        snprintf(median, sizeof(median), " (median at most %lld)", number(minute, "cwnd_median"));
     if (json_is_true(get(status, "dry_run")))
         puts("riptide: DRY RUN. Windows are computed, and none is given.");
+    else if (n > 0 && number(minute, "given") + number(minute, "held_out") == 0)
+        printf("riptide: no effect in the last minute. 0 of %.0f connections got a window.\n", n);
+    else if (n > 0 && is_by_routes(status))
+        printf("riptide: working. %.0f %% of all connections that closed began with a window.\n",
+               100 * real(minute, "given") / n);
     else if (n > 0)
         printf("riptide: working. %.0f %% of new connections got their window%s.\n",
                100 * real(minute, "given") / n, median);
@@ -156,7 +161,7 @@ static void put_figures(const json_t *status)
 
     if (*text_of(status, "state_failure"))
         text_field("state", "not saved: %s", text_of(status, "state_failure"));
-    if (real(status, "in_force_percent") < 99.5)
+    if (real(status, "in_force_percent") < 99.5 && !json_is_true(get(status, "dry_run")))
         text_field("in force", "%.0f %% of the last minute", real(status, "in_force_percent"));
     /* Those by routes alone are known when they close. */
     if (number(minute, "opened") > 0)
@@ -164,7 +169,7 @@ static void put_figures(const json_t *status)
                    number(minute, "opened"), is_by_routes(status) ? "closed" : "opened",
                    number(minute, "given"), number(minute, "held_out"), number(minute, "without"));
     put_effect(get(apply, "effect"));
-    text_field("destinations", "%lld with a window, at most %lld; left alone: %lld",
+    text_field("destinations", "%lld learned, at most %lld; left alone: %lld",
                number(status, "destinations"), number(status, "max_destinations"),
                number(status, "left_alone"));
     if (number(status, "hints") > 0)
@@ -211,7 +216,7 @@ static void print_state(const struct state *state)
     else
         put_working(state->status);
     if (state->why[0])
-        text_field("why", "%s", state->why);
+        text_field(state->line[0] ? "why" : "but", "%s", state->why);
     if (suspended_s > 0)
         text_field("again", "in %s", text_span(span, suspended_s));
     if (state->remedy[0])

@@ -7,8 +7,8 @@ import signal
 
 import cgroups
 import pytest
-from control import ask, riptide_json, status, wait_rounds
-from netns import BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, wait_until
+from control import ask, derived, riptide_json, status, wait_rounds
+from netns import BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, wait_until, wait_window
 from programs import start_agent
 
 
@@ -53,13 +53,28 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
 
 def test_status_counts_the_connections_of_the_last_minute(net, daemon):
     net.learned("203.0.113.1", 30)
+    with Daemon(net.host, *BY_ROUTES, "--policy", "careful", "--scope", "198.51.100.0/24"):
+        def counts():
+            return [status()["apply"]["last_minute"][name] for name in ("opened", "given", "without")]
+        wait_until(lambda: net.short("203.0.113.1") or counts()[0] > 0, "one that closed")
+        wait_rounds()
+        n, *others = counts()
+        assert others == [0, n] and fits(net.host.run(RIPTIDE))[0] == (
+            f"riptide: no effect in the last minute. 0 of {n} connections got a window.")
+        with net.learned("198.51.100.1", 30).busy():
+            wait_window(net.host, "198.51.100.1")
+            wait_until(lambda: net.short("198.51.100.1") or counts()[1] > 0, "one with a window")
+            wait_rounds()
+            n, given, _ = counts()
+            assert fits(net.host.run(RIPTIDE))[0] == (
+                f"riptide: working. {100 * given / n:.0f} % of all connections that closed began with a window.")
     with daemon("program"):
         wait_until(lambda: net.starts("203.0.113.1") > 10, "the window")
         wait_rounds()  # what the next two read stays as it is
         minute = riptide_json(net.host, "status")["apply"]["last_minute"]
         assert minute["opened"] == minute["given"] >= 1 and minute["held_out"] == 0 and minute["cwnd_median"] >= 10
         first, second, *_ = fits(net.host.run(RIPTIDE))
-        assert first == f"riptide: working. 100 % of new connections got their window (median {minute['cwnd_median']})."
+        assert first == f"riptide: working. 100 % of new connections got their window (median at most {minute['cwnd_median']})."
         assert second.startswith(f"  last minute  {minute['opened']} opened: {minute['opened']} with a window, ")
 
 
@@ -71,7 +86,7 @@ def test_status_says_how_it_is(net):
         assert (found["round"]["connections"], found["destinations"], found["routes"]) == (2, 2, 2)
         screen = net.host.run(RIPTIDE).stdout
         assert screen.startswith("riptide: working. Routes give windows to destinations: 2.\n")
-        assert "  destinations 2 with a window, at most 16384; left alone: 0\n" in screen
+        assert "  destinations 2 learned, at most 16384; left alone: 0\n" in screen
         net.host.run(RIPTIDE, "pause")
         assert fits(net.host.run(RIPTIDE))[:2] == ["riptide: PAUSED. New connections start without windows.", "  do           riptide resume"]
         assert riptide_json(net.host, "status")["health"] == "paused"
@@ -105,7 +120,9 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
         reason = f"TCP does not use 2 of 2 routes; before ours: IPv4 {rule}, IPv6 {rule}"
         first, *others = fits(net.host.run(RIPTIDE, "status", check=False), code)
         assert code == 0 or first == "riptide: NO EFFECT. No connection gets a window."
-        assert reason in " ".join("\n".join(others).split())
+        assert reason in " ".join("\n".join(others).split()) and others[0].split()[0] == ("why" if code else "but")
+        doctor = {row["check"]: row["kind"] for row in riptide_json(net.host, "doctor", check=False)["findings"]}
+        assert (doctor["daemon"], doctor["rules"]) == (("PROBLEM", "passed") if code else ("passed", "advice"))
         assert any(line.startswith("  do           let that rule match fewer connections") for line in others) == (code == 4)
         metrics = net.host.run(RIPTIDE, "metrics").stdout
         assert "\nriptide_routes_not_taken 2\n" in metrics and '\nriptide_routes{state="applied"} 2\n' in metrics
@@ -117,6 +134,43 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
         for family in ("-4", "-6"):
             net.host.ip(family, "rule", "del", "pref", priority)
         wait_until(lambda: (status()["not_taken"], status()["health"]) == (0, "ok"), "ours again")
+
+
+@pytest.mark.parametrize("to, n, health, first", [
+    ((), 2, "off", "NO EFFECT. No connection gets a window."),
+    (("to", "203.0.113.1"), 1, "degraded", "DEGRADED. Not all connections get their window."),
+], ids=["all", "one"])
+def test_policy_routing_that_takes_destinations_is_named(net, to, n, health, first):
+    """They get no route, as the copy of a route of main would change their path."""
+    net.host.ip("route", "add", "default", "via", "10.0.0.1", "table", 99)
+    net.host.ip("rule", "add", *to, "lookup", 99, "pref", 100)
+    for peer in ("203.0.113.1", "198.51.100.1"):
+        net.learned(peer, 30)
+    with Daemon(net.host, *BY_ROUTES):
+        found = wait_until(lambda: (found := status())["left_alone"] == n and found["routes"] == 2 - n and found, "those left alone")
+        assert (found["health"], found["not_taken"]) == (health, 0)
+        assert re.fullmatch(rf"riptided does not copy {n} of 2 routes, as to \S+: a rule sends it to another table than main; "
+                            r"before ours: IPv4 priority 100 lookup 99", found["reason"])
+        assert fits(net.host.run(RIPTIDE, check=False), 4)[0] == f"riptide: {first}"
+        doctor = {row["check"]: row for row in riptide_json(net.host, "doctor", check=False)["findings"]}
+        assert (doctor["daemon"]["kind"], doctor["rules"]["kind"]) == ("PROBLEM", "passed") and found["reason"] in doctor["daemon"]["what"]
+        explained = riptide_json(net.host, "show", "203.0.113.1")
+        assert explained["reason"] == "a rule of another program comes before ours: IPv4 priority 100 lookup 99"
+        assert explained["do"] == doctor["daemon"]["do"] == found["do"]
+        if n == 2:  # a second rule leads one back to main
+            net.host.ip("rule", "add", "to", "198.51.100.1", "lookup", "main", "pref", 90)
+            found = wait_until(lambda: (found := status())["not_taken"] == 1 and found, "a route that is not taken")
+            assert found["health"] == "off" and found["reason"].startswith("riptided does not copy 1 of 2 routes, as to 203.0.113.1: ")
+            assert found["reason"].endswith("IPv4 priority 100 lookup 99; TCP does not use 1 of 1 routes; before ours: IPv4 priority 90 lookup main")
+
+
+def test_routes_that_are_not_copied_at_all_are_no_effect(net):
+    net.host.ip("route", "add", "203.0.113.1", "nexthop", "via", "10.0.0.1", "nexthop", "via", "10.0.0.1", "weight", 2)
+    net.learned("203.0.113.1", 30)
+    with Daemon(net.host, *BY_ROUTES):
+        found = wait_until(lambda: (found := status())["left_alone"] == 1 and found, "one left alone")
+        assert (found["health"], found["reason"]) == (
+            "off", "riptided does not copy 1 of 1 routes, as to 203.0.113.1: its base route has several next hops")
 
 
 @pytest.mark.parametrize("apply, health, first", [
@@ -191,10 +245,14 @@ def test_a_peer_whose_24_has_its_sixteenth_is_said_to_be_refused_for_that(net):
     for host in (1, 2, 3):
         net.learned(f"203.0.113.{host}", 20)
     with Daemon(net.host, "--max-destinations", "32") as daemon:
-        line = ("connections that do not count: 1; their /24 or /64 has all it may have, a sixteenth: "
-                "203.0.113.0/24 has 2 of --max-destinations 32\n")
-        wait_until(lambda: line in daemon.said(), "the reason")
-        assert status()["health"] != "full"
+        reason = "connections that do not count: 1, as a /24 or /64 has at most a sixteenth; 203.0.113.0/24 has 2 of --max-destinations 32"
+        wait_until(lambda: f"{reason}\n" in daemon.said(), "the reason")
+        found = status()
+        assert (found["health"], found["reason"]) == ("ok", reason)
+        doctor = riptide_json(net.host, "doctor")["findings"][0]
+        assert doctor == {"check": "daemon", "kind": "advice", "what": reason, "do": found["do"]}
+        said = [derived(net.host, f"203.0.113.{host}") for host in (1, 2, 3)]
+        assert sum("  why          its /24 or /64 has a sixteenth of --max-destinations, the most: no other counts\n" in text for text in said) == 1
 
 
 def test_history_has_a_line_for_each_hour(net):

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from control import PATH, wait_rounds, write_state
+from control import PATH, derived, wait_rounds, write_state
 from netns import AS_NOBODY, BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, routes, rules, run, wait_until, wait_window, windows
 
 UMASKS = (0o000, 0o022, 0o077, 0o777)
@@ -125,8 +125,9 @@ def test_a_dry_run_writes_no_file_and_keeps_no_capability(net, tmp_path, once):
                              stderr=subprocess.PIPE, universal_newlines=True)
     if not once:
         wait_rounds(2, "/run/dry")
-        assert net.host.run(RIPTIDE, "status", "--control", "/run/dry").stdout.startswith(
-            "riptide: DRY RUN. Windows are computed, and none is given.\n")
+        said = net.host.run(RIPTIDE, "status", "--control", "/run/dry").stdout
+        assert said.startswith("riptide: DRY RUN. Windows are computed, and none is given.\n") and " in force " not in said
+        assert "  route        not given: a dry run\n" in derived(net.host, "203.0.113.1", "--control", "/run/dry")
         found = credentials(process.pid)
         assert (found["NoNewPrivs"], found["CapEff"], found["CapPrm"]) == (1, 0, 0)
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

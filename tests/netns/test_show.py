@@ -53,8 +53,9 @@ def test_of_one_destination_each_step_is_a_line(net):
         net.host.run(RIPTIDE, "pause")
         said = derived(net.host, V4)
         assert said.startswith(f"{V4}: connections start with 10 segments (the kernel's)\n  why          paused\n")
-        assert net.connect(V4).cwnd() == 10
+        assert "  route        not given: paused\n" in said and net.connect(V4).cwnd() == 10
         assert net.host.run(RIPTIDE, "show").stdout.startswith("  off          paused, until riptide resume\n")
+        assert table(net.host)[1] == "2 with a learned window; 0 without"
 
 
 @pytest.mark.parametrize("options, dst, why", [
@@ -132,4 +133,5 @@ def test_window_of_the_program_prevails_and_is_named(net, cgroup, daemon):
         assert f"\n  program      {cwnd} segments, 20 % of connections held out\n" in said
         assert table(net.host)[0][0][5] == "program"
         net.host.run(RIPTIDE, "pause")
-        assert "\n  why          paused\n" in derived(net.host, V4)
+        said = derived(net.host, V4)
+        assert "\n  why          paused\n" in said and "\n  program      not given: paused\n" in said
