@@ -214,8 +214,9 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
     copy = copies[strstr(refused, "invalid gateway") != NULL];
     explain_not_taken(daemon, taken);
     /* One whose owner has tuned its own route starts with that window. */
-    is_alone = explain_missing(daemon, RIPTIDE_ROUTE_LEFT_ALONE, &first, alone) > 0 &&
-               stats->routes == 0 && first.base_initcwnd == 0 && !has_program;
+    is_alone = !has_program &&
+               explain_missing(daemon, RIPTIDE_ROUTE_LEFT_ALONE, &first, alone) > 0 &&
+               stats->routes == 0 && first.base_initcwnd == 0;
     is_by_rule = strcmp(first.reason, REASON_OF_RULES) == 0 && !has_program;
     if (is_by_rule) {
         kernel_find_route(&first.dst, &to);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * riptide show: the windows of riptided, those first that save most. Of one destination, in at most
- * 15 lines: with which window connections start, why not with ours, and each step from the open
- * connections to the kernel, in the order in which they happen.
+ * 15 lines, how connections start, and each step to that from open ones to the kernel, in order.
  */
 #include "commands.h"
 
@@ -76,7 +75,7 @@ static void print_list(const json_t *list, uint32_t top)
     const size_t n = json_array_size(routes);
     const size_t n_shown = top > 0 && top < n ? top : n;
     struct row *rows = calloc(n + 1, sizeof(*rows));
-    size_t n_with_window = 0, i;
+    size_t n_given = 0, i;
     json_t *line;
 
     if (!rows)
@@ -86,7 +85,7 @@ static void print_list(const json_t *list, uint32_t top)
         json_unpack(line, "[s, I, o, I, I, o]", &rows[i].dst, &rows[i].window, &rows[i].by,
                     &rows[i].connections, &rows[i].min_rtt_us, &rows[i].reason);
         rows[i].saved = rows[i].connections * count_saved(rows[i].window);
-        n_with_window += rows[i].window > 0;
+        n_given += rows[i].window > 0;
     }
     qsort(rows, n, sizeof(*rows), compare);
     if (*off)
@@ -96,8 +95,7 @@ static void print_list(const json_t *list, uint32_t top)
         print_row(&rows[i]);
     if (n_shown < n)
         printf("... %zu more (--top 0), sorted by SAVED\n", n - n_shown);
-    printf("%zu with a %swindow; %zu without\n", n_with_window, *off ? "learned " : "",
-           n - n_with_window);
+    printf("%zu with a %swindow; %zu without\n", n_given, *off ? "learned " : "", n - n_given);
     free(rows);
 }
 
@@ -106,11 +104,11 @@ static bool is_applied(const json_t *backend)
     return strcmp(text_of(backend, "state"), "applied") == 0;
 }
 
-/* "3 counted, 0.2 s ago; left out: 2 idle". */
-static void put_connections(const json_t *window)
+static void put_window(const json_t *answer, const json_t *window)
 {
-    const char *reason, *lead = "; left out: ";
-    char left_out[96] = "", span[TEXT_SPAN_BYTES];
+    const char *hint = text_of(window, "hint"), *reason, *lead = "; left out: ";
+    char left_out[96] = "", end[TEXT_SPAN_BYTES + 16] = "", span[TEXT_SPAN_BYTES];
+    char flights[128] = "";
     json_t *value;
     int n = 0;
 
@@ -124,14 +122,6 @@ static void put_connections(const json_t *window)
     }
     text_field("connections", "%lld counted, %s ago%s", number(window, "connections"),
                text_span(span, real(window, "age_s")), left_out);
-}
-
-static void put_window(const json_t *answer, const json_t *window)
-{
-    const char *hint = text_of(window, "hint");
-    char end[TEXT_SPAN_BYTES + 16] = "", span[TEXT_SPAN_BYTES], flights[128] = "";
-
-    put_connections(window);
     if (json_is_integer(get(window, "wait")))
         snprintf(flights, sizeof(flights),
                  "; first flights: %lld fit (%lld let the window grow), "

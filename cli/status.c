@@ -120,12 +120,11 @@ static void put_working(const json_t *status)
         puts("riptide: DRY RUN. Windows are computed, and none is given.");
     else if (n > 0 && number(minute, "given") + number(minute, "held_out") == 0)
         printf("riptide: no effect in the last minute. 0 of %.0f connections got a window.\n", n);
-    else if (n > 0 && is_by_routes(status))
-        printf("riptide: working. %.0f %% of all connections that closed began with a window.\n",
-               100 * real(minute, "given") / n);
     else if (n > 0)
-        printf("riptide: working. %.0f %% of new connections got their window%s.\n",
-               100 * real(minute, "given") / n, median);
+        printf("riptide: working. %.0f %% of %s%s.\n", 100 * real(minute, "given") / n,
+               is_by_routes(status) ? "all connections that closed began with a window"
+                                    : "new connections got their window",
+               median);
     else if (is_by_routes(status))
         printf("riptide: working. Routes give windows to destinations: %lld.\n",
                number(status, "routes"));
