@@ -128,7 +128,7 @@ struct riptide_estimate {
     int64_t updated_ns; /* when computed, or, without a window, seen; below 0: before this boot */
     double smoothed;    /* the policy's result, with history, before bounds; segments */
     bool may_lower;     /* losses or a hint lowered it: for struct riptide_wanted */
-    uint32_t cwnd_min;  /* bounds in effect for it, segments; 0: a hint disables it */
+    uint32_t cwnd_min;  /* bounds in effect for it, segments; 0: a hint is `off` */
     uint32_t cwnd_max;
     uint32_t base_cwnd;         /* window of its base route, segments: bounds it from below */
     struct riptide_prefix hint; /* that sets cwnd_max, or the longest without an end, or none */
@@ -203,7 +203,7 @@ int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
 
 /*
- * Walks over all destinations with a window, or one that a hint disables (cwnd 0); *cursor begins
+ * Walks over all destinations with a window, or where a hint is `off` (cwnd 0); *cursor begins
  * at 0. Those that ticks add or remove meanwhile may be missed, or occur twice. Outcomes:
  * RIPTIDE_E_DONE after the last.
  */

@@ -59,7 +59,7 @@ static uint32_t find_around(const struct riptide_estimator *estimator, uint32_t 
     return i;
 }
 
-/* Its upper bound: one that disables windows is a bound of 0. */
+/* Its upper bound: one that is `off` is a bound of 0. */
 static uint32_t max_of(const struct riptide_hint *hint, uint32_t otherwise)
 {
     if (hint->off)
