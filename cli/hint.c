@@ -27,8 +27,10 @@ static void print_list(const json_t *answer)
     size_t i;
 
     json_array_foreach(get(answer, "hints"), i, hint)
+    {
         printf("%-39s %-14s for another %s\n", text_of(hint, "dst"), describe(hint, window),
                text_span(span, real(hint, "for_ms") / 1e3));
+    }
     if (i == 0)
         puts("no hint is in force");
 }

@@ -33,7 +33,7 @@ static int parse_digits(const char *text, char **endp, uint64_t *numberp)
         uint64_t number;                                                                           \
         char *end;                                                                                 \
                                                                                                    \
-        if (parse_digits(text, &end, &number) < 0 || *end || number > most)                        \
+        if (parse_digits(text, &end, &number) < 0 || *end || number > (most))                      \
             return -EINVAL;                                                                        \
         *(type *)target = (type)number;                                                            \
         return 0;                                                                                  \
@@ -89,7 +89,7 @@ const char *log_level_name(int level)
 #define PARSE_WORD(name, type, first, last, word_of)                                               \
     static int parse_##name(void *target, const char *text)                                        \
     {                                                                                              \
-        for (uint32_t i = first; i <= last; i++) {                                                 \
+        for (uint32_t i = first; i <= (last); i++) {                                               \
             const char *word = word_of;                                                            \
                                                                                                    \
             if (!word || strcmp(word, text) != 0)                                                  \

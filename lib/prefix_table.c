@@ -135,7 +135,7 @@ static int grow(struct prefix_table *table)
 {
     uint32_t capacity = table->capacity ? table->capacity * 2 : MIN_CAPACITY;
     size_t before = (size_t)(table->entries - table->block), after;
-    size_t buckets_bytes = capacity * 2 * sizeof(*table->buckets);
+    size_t buckets_bytes = (size_t)capacity * 2 * sizeof(*table->buckets);
     uint32_t *buckets = malloc(buckets_bytes);
     unsigned char *block = NULL;
 

@@ -45,7 +45,7 @@ static int join(const struct claim *claim, uint32_t groups)
 
 int claim_open(struct claim *claim)
 {
-    struct sockaddr_nl address;
+    struct sockaddr_nl address = { .nl_pid = 0 };
     socklen_t n_bytes = sizeof(address);
     int r = -EADDRINUSE;
 

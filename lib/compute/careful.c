@@ -43,7 +43,7 @@ static const double growth = 1.125, cut = 0.75;
  */
 enum { LOCAL_US = 1000, JITTER_US = 2000, FAR = 8, ETHERNET_MSS_BYTES = 1460, SMALL = 20 };
 
-enum flight { LOSSY = -2, CLEAN = 0, FILLED = 1, /* steps of `fitting` */ NO_FLIGHT };
+enum flight { LOSSY = -2, CLEAN = 0, FILLED = 1, /* steps of `fitting` */ NO_FLIGHT = 2 };
 
 /*
  * What counters show about a first flight. That of an open connection counts in the interval in

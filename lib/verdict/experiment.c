@@ -54,7 +54,7 @@ void experiment_begin(struct experiment *experiment, enum holdout_phase phase)
 /* The latest are in the place of those held out. */
 static void forget_latest(struct experiment *experiment)
 {
-    for (size_t i = 0; i < SOURCE_GROUPS * CLASSES; i++)
+    for (size_t i = 0; i < (size_t)SOURCE_GROUPS * CLASSES; i++)
         memset(experiment->drift[i / CLASSES].sums[HOLDOUT_FIRST][i % CLASSES][ARM_HOLDOUT], 0,
                SUMS * sizeof(double));
     experiment->n_latest = 0;
