@@ -6,6 +6,7 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+#include "kernel.h"
 #include "log.h"
 #include "members.h"
 #include "options.h"
@@ -16,9 +17,6 @@
 /* Exit statuses besides EXIT_SUCCESS, EXIT_FAILURE and EXIT_USAGE. */
 #define EXIT_NOT_RUNNING 3
 #define EXIT_TROUBLE     4 /* what the command was asked about is not as it should be */
-
-/* The kernel's own window, segments. */
-enum { TEN = 10 };
 
 /* Each command reads those that riptide.c allows it. */
 struct command_options {

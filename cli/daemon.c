@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The daemon's life: making, starting, dispatching and stopping the agent. The loop waits for the
- * agent's fd, signals and clients; report.c writes the log. The service manager is told by the
- * protocol of sd_notify(3), without libsystemd: a datagram does not justify a dependency.
+ * agent's fd, signals and clients; report.c writes the log. The daemon speaks sd_notify(3)'s
+ * protocol with the service manager, without libsystemd: a datagram does not justify a dependency.
  */
 #include "daemon.h"
 

@@ -14,9 +14,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* The kernel's own window, segments. */
-enum { TEN = 10 };
-
 /* Destinations in one answer, and those that it looks at, which takes a millisecond. */
 enum { PAGE = 256, MAX_LOOKS = 4096 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide doctor: reads the host, and prints problems and advice, each with its remedy. */
 #include "commands.h"
-#include "kernel.h"
 #include "settings.h"
 
 #include <linux/capability.h>

@@ -4,7 +4,6 @@
  * of ours. A riptided that may restore them, or gives windows by its program, is paused, or named.
  */
 #include "commands.h"
-#include "kernel.h"
 
 #include <errno.h>
 #include <riptide/apply.h>

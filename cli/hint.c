@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * riptide hint: lowers windows for a while, by knowledge that connections do not show; removes
- * hints, and lists them. riptided checks the values. Also pause, resume and metrics, a request
- * each.
+ * hints, and lists them. riptided checks the values.
  */
 #include "commands.h"
 #include "request.h"
@@ -72,34 +71,4 @@ int hint_run(const struct command_options *options)
                   has_time ? (json_int_t)(options->for_ns / NS_PER_MS) : REQUEST_MAX_HINT_MS,
                   "cwnd_max", (json_int_t)options->cwnd_max),
         print_added);
-}
-
-static void print_pause(const json_t *answer)
-{
-    const char *reason = text_of(answer, "reason");
-    char span[TEXT_SPAN_BYTES];
-
-    if (json_is_true(get(answer, "paused")))
-        text_line("paused: no window is given until `riptide resume`%s%s%s",
-                  json_is_true(get(answer, "is_kept")) ? ", also after a restart" : " or a restart",
-                  *reason ? ": " : "", reason);
-    else if (real(answer, "suspended_s") > 0)
-        printf("resumed; still suspended for %s\n", text_span(span, real(answer, "suspended_s")));
-    else
-        puts("resumed");
-}
-
-int pause_run(const struct command_options *options)
-{
-    return client_print(options, json_pack("{s:s}", "request", options->command), print_pause);
-}
-
-static void print_metrics(const json_t *answer)
-{
-    fputs(text_of(answer, "metrics"), stdout);
-}
-
-int metrics_run(const struct command_options *options)
-{
-    return client_print(options, json_pack("{s:s}", "request", "metrics"), print_metrics);
 }

@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -199,7 +200,7 @@ static bool has_ended(pid_t pid)
     bool has_ended;
 
     if (life.fd < 0)
-        return errno == ESRCH;
+        return kill(pid, 0) < 0 && errno == ESRCH;
     has_ended = poll(&life, 1, 0) > 0;
     close(life.fd);
     return has_ended;
@@ -215,14 +216,14 @@ static bool read_holder(int *pidp)
     FILE *sockets = fopen("/proc/thread-self/net/netlink", "re");
     uint32_t port, groups;
     struct stat own = { .st_ino = 0 };
+    char line[256], buffer[4096];
     bool is_found = false;
-    char line[256];
     int protocol;
 
     (void)!stat("/proc/self/ns/pid", &own);
-    /* A read of the usual kilobyte costs as much as one of four, the kernel's most. */
+    /* A read of stdio's usual kilobyte costs as much as one of four, the kernel's most. */
     if (sockets)
-        setvbuf(sockets, NULL, _IOFBF, 4096);
+        setvbuf(sockets, buffer, _IOFBF, sizeof(buffer));
     while (sockets && !is_found && fgets(line, sizeof(line), sockets)) {
         if (sscanf(line, "%*s %d %" SCNu32 " %" SCNx32, &protocol, &port, &groups) != 3 ||
             protocol != NETLINK_USERSOCK || (groups & groups_of_claim) != groups_of_claim ||

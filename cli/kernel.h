@@ -8,6 +8,9 @@
 
 #include <riptide/riptide.h>
 
+/* The kernel's own window, segments. */
+enum { TEN = 10 };
+
 /* "IPv4 priority 100 lookup main, IPv6 priority 100 lookup main": the first of each family. */
 enum { KERNEL_RULES_BYTES = 160 };
 
@@ -21,7 +24,8 @@ unsigned int kernel_read_rules(uint8_t family, uint32_t table, char before[KERNE
 /* Why a route is left alone for one, and what to do about them. */
 #define REASON_OF_RULES "a rule sends it to another table than main"
 #define REMEDY_OF_RULES                                                                            \
-    "let that rule match fewer connections (ip rule), or set apply = program, which no rule affects"
+    "let that rule match fewer connections (ip rule), or set apply = program, which no rule "      \
+    "affects"
 
 /* The route that TCP of this user takes to an address. */
 struct kernel_route {

@@ -4,7 +4,6 @@
  * or the figures. At most seven lines. Where no riptided answers, the kernel is asked.
  */
 #include "commands.h"
-#include "kernel.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -136,8 +136,8 @@ struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
 
 /*
  * Claims the namespace, removes rules and routes of a crashed predecessor (`error` says so, also
- * with success), attaches the program, installs the rules. After an error call it
- * again or free the applier; until then the claim may stay. Errors, each with a line:
+ * with success), attaches the program, installs the rules. After an error call it again or free the
+ * applier; until then the claim may stay. Errors, each with a line:
  *  -EPERM        CAP_NET_ADMIN or CAP_BPF is missing, or a program on the cgroup allows no other
  *  -EBUSY        another applier holds this namespace; the line names its process
  *  -EEXIST       another program uses our table; the line says how
@@ -161,7 +161,7 @@ int riptide_applier_get_fd(const struct riptide_applier *applier);
 /* The window of new connections to a destination. Members of 0 have no effect. */
 struct riptide_wanted {
     struct riptide_prefix dst; /* no single address: only by the program, else without effect */
-    bool may_lower; /* the base route's initcwnd; if false and that is as large, it gets no route */
+    bool may_lower; /* below the base route's initcwnd; else that stays, without a route of ours */
     uint32_t initcwnd; /* 0 withdraws. No route is written where that of the base route, or of ours,
                           is within 2 segments, or 10 % of 30 and more */
     /*

@@ -436,7 +436,7 @@ bool applier_find_opened(const struct riptide_applier *applier, uint64_t cookie,
         return false;
     if (is_closed)
         common->opened[hash % OPENED_SLOTS] = 0;
-    *opened = (struct opened){ (enum arm)(note & 1), (enum holdout_phase)(note >> 1 & 1) };
+    *opened = opened_of(note);
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <linux/netlink.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -93,8 +94,9 @@ static bool has_ended(pid_t pid)
 {
     CLEANUP(closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
+    /* Before Linux 5.3 a zombie cannot be told from a process. */
     if (fd < 0)
-        return errno == ESRCH;
+        return kill(pid, 0) < 0 && errno == ESRCH;
     return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0) > 0;
 }
 

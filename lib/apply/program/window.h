@@ -50,6 +50,11 @@ static inline __u64 opened_note(__u64 hash, __u64 now, __u32 phase, __u32 arm)
     return (hash >> 32 << 32) | (now & 0x3fffffff) << 2 | phase << 1 | arm;
 }
 
+static inline struct opened opened_of(__u64 note)
+{
+    return (struct opened){ (enum arm)(note & 1), (enum holdout_phase)(note >> 1 & 1) };
+}
+
 /*
  * The program gives no windows where its owner has not been alive for so long: the owner hangs, or
  * was killed, and a child by fork(2) has copies of the fds that keep the program attached. Longer
