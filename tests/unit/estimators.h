@@ -197,20 +197,17 @@ static inline struct riptide_estimator_stats stats_of(const struct riptide_estim
 /* CLOCK_REALTIME when most tests save a state: some day in 2026. */
 #define SAVED (UINT64_C(1790000000) * S)
 
-struct load_counts {
-    uint32_t loaded, expired, others;
-};
+/* What was loaded, as the estimator says it. */
+#define LOADED(n, n_expired, n_others)                                                             \
+    "destinations loaded: " #n ", expired: " #n_expired ", others: " #n_others
 
-static inline struct load_counts load_at(struct riptide_estimator *estimator, uint64_t now_ns,
-                                         uint64_t realtime_ns, const char *text, size_t n)
+static inline const char *load_at(struct riptide_estimator *estimator, uint64_t now_ns,
+                                  uint64_t realtime_ns, const char *text, size_t n)
 {
-    struct load_counts counts = { 0 };
-    struct riptide_error error;
+    static struct riptide_error error;
 
     assert_int_equal(riptide_estimator_load(estimator, now_ns, realtime_ns, text, n, &error), 0);
-    sscanf(error.text, "destinations loaded: %u, expired: %u, others: %u", &counts.loaded,
-           &counts.expired, &counts.others);
-    return counts;
+    return error.text;
 }
 
 /* Connections and seconds for policies that go by evidence. */

@@ -33,6 +33,13 @@ static int connect_to(struct riptide_estimator *estimator, struct riptide_prefix
     return r;
 }
 
+/* A tick whose changes are popped. */
+static void tick_and_pop(struct riptide_estimator *estimator, uint64_t now_ns)
+{
+    tick_at(estimator, now_ns);
+    pop_all(estimator);
+}
+
 static uint32_t count_windows(const struct riptide_estimator *estimator, uint8_t set, uint32_t n)
 {
     uint32_t n_windows = 0;
@@ -51,14 +58,11 @@ TEST(one_prefix_has_a_sixteenth_of_the_places)
 
     for (uint32_t i = 0; i < KNOWN; i++)
         assert_int_equal(connect_to(estimator, apart(1, i), 1), 0);
-    tick_at(estimator, 1 * S);
-    pop_all(estimator);
+    tick_and_pop(estimator, 1 * S);
     for (uint32_t i = 0; i < CROWD; i++) {
         connect_to(estimator, crowded(i), 2);
-        if (i % 256 == 0) {
-            tick_at(estimator, 1 * S + i * MS / 2);
-            pop_all(estimator);
-        }
+        if (i % 256 == 0)
+            tick_and_pop(estimator, 1 * S + i * MS / 2);
     }
     for (uint32_t i = 0; i < NEW; i++)
         assert_int_equal(connect_to(estimator, apart(2, i), 1), 0);
@@ -83,10 +87,8 @@ TEST(idle_one_of_a_full_share_is_found_behind_free_places)
     tick_at(estimator, 1 * S);
     for (uint32_t i = 0; i < SHARE; i++)
         connect_to(estimator, crowded(i), 1);
-    for (uint64_t s = 60; s <= 100; s++) {
-        tick_at(estimator, s * S);
-        pop_all(estimator);
-    }
+    for (uint64_t s = 60; s <= 100; s++)
+        tick_and_pop(estimator, s * S);
     assert_int_equal(estimator->table.n, SHARE); /* the first ones have expired */
     for (uint32_t i = 0; i < 20; i++)
         n_taken += connect_to(estimator, crowded(SHARE + i), 1) == 0;
@@ -105,8 +107,7 @@ TEST(prefix_of_24_bits_or_a_wider_destination_has_a_sixteenth)
     assert_int_equal(connect_to(estimator, prefix("192.0.2.2"), 1), 0);
     assert_int_equal(connect_to(estimator, prefix("192.0.3.1"), 1), 0);
     /* An idle one of the same /24 gives way. */
-    tick_at(estimator, 1 * S);
-    pop_all(estimator);
+    tick_and_pop(estimator, 1 * S);
     tick_at(estimator, 2 * S);
     assert_int_equal(connect_to(estimator, prefix("192.0.2.3"), 1), 0);
     assert_int_equal(find(estimator, prefix("192.0.3.1")).cwnd, 24);
@@ -147,16 +148,13 @@ TEST(destination_that_misses_its_window_least_gives_way)
     assert_int_equal(stats_of(estimator).overflow, 0);
     assert_true(stats_of(estimator).is_full);
     for (uint32_t i = 0; i < NEW; i++) {
-        tick_at(estimator, 16 * S + i * 10 * MS);
-        pop_all(estimator);
+        tick_and_pop(estimator, 16 * S + i * 10 * MS);
         connect_to(estimator, apart(3, i), 1);
     }
     for (uint32_t i = 0; i < KNOWN; i++)
         assert_int_equal(find(estimator, apart(1, i)).cwnd, 0);
-    tick_at(estimator, 117 * S);
-    pop_all(estimator);
-    tick_at(estimator, 118 * S);
-    pop_all(estimator);
+    tick_and_pop(estimator, 117 * S);
+    tick_and_pop(estimator, 118 * S);
     assert_false(stats_of(estimator).is_full);
 }
 
@@ -168,8 +166,7 @@ TEST(no_window_gives_way_to_a_destination_without_evidence)
 
     connect_to(estimator, apart(1, 1), 1);
     connect_to(estimator, apart(1, 2), 1);
-    tick_at(estimator, 1 * S);
-    pop_all(estimator);
+    tick_and_pop(estimator, 1 * S);
     tick_at(estimator, 2 * S);
     assert_int_equal(riptide_estimator_add(estimator, &unused), RIPTIDE_E_FULL);
     assert_int_equal(count_windows(estimator, 1, 3), 2);

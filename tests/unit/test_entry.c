@@ -28,77 +28,55 @@ TEST(key_is_the_family_and_the_address)
     }
 }
 
-TEST(entry_has_what_is_wanted)
-{
-    const struct riptide_wanted wanted = { .initcwnd = 60, .may_lower = true, .rto_min_us = 1,
-                                           .cwnd_max = 100, .pacing_percent = 70, .rtt_us = 5000 };
-    struct window window = window_of(&wanted, true, false);
-    const struct window expected = { 60, true, 1, 146000, 70, 5000, 0, 0, 6 };
-
-    assert_memory_equal(&window, &expected, sizeof(window));
-}
-
-TEST(window_beside_a_route_names_that_of_the_route)
-{
-    const struct riptide_wanted wanted = { .initcwnd = 60 };
-    const struct riptide_wanted above = { .initcwnd = 60, .base_cwnd = 20 };
-
-    assert_int_equal(window_of(&wanted, true, true).route_cwnd_max, 66);
-    assert_int_equal(window_of(&wanted, true, true).base_cwnd, 10);
-    assert_int_equal(window_of(&above, true, true).base_cwnd, 20);
-}
-
-TEST(windows_are_counted_by_size)
-{
-    static const uint32_t cwnds[] = { 1, 10, 11, 500, 501, 65535 };
-    static const uint32_t buckets[] = { 0, 0, 1, 10, 11, 11 };
-
-    for (size_t i = 0; i < COUNT(cwnds); i++) {
-        const struct riptide_wanted wanted = { .initcwnd = cwnds[i] };
-
-        assert_int_equal(window_of(&wanted, true, false).bucket, buckets[i]);
-    }
-}
-
-TEST(pacing_is_half_a_round_trip_or_more_and_not_on_short_paths)
+/* With a bound of its own without pacing, where it may fit only when it is paced. */
+TEST(entry_is_what_is_wanted_as_far_as_the_host_can)
 {
     static const struct {
-        uint32_t percent, rtt_us;
-        bool can_pace;
-        uint32_t expected;
+        struct riptide_wanted wanted;
+        bool can_pace, is_beside_routes;
+        struct window expected;
     } rows[] = {
-        { 0, 0, true, 50 },     { 0, 0, false, 0 },     { 20, 0, true, 50 },
-        { 100, 0, false, 0 },   { 100, 4999, true, 0 }, { 100, 5000, true, 100 },
-        { 101, 5000, true, 0 }, { RIPTIDE_AT_ONCE, 0, true, 0 },
+        { { .initcwnd = 60, .may_lower = true, .rto_min_us = 1, .cwnd_max = 100,
+            .pacing_percent = 70, .rtt_us = 5000 },
+          true, false, { 60, true, 1, 146000, 70, 5000, .bucket = 6 } },
+        /* beside a route that of the route */
+        { { .initcwnd = 60 }, true, true,
+          { 60, .pacing_percent = 50, .route_cwnd_max = 66, .base_cwnd = 10, .bucket = 6 } },
+        { { .initcwnd = 60, .base_cwnd = 20 }, true, true,
+          { 60, .pacing_percent = 50, .route_cwnd_max = 66, .base_cwnd = 20, .bucket = 6 } },
+        /* buckets */
+        { { .initcwnd = 1 }, false, false, { 1, .bucket = 0 } },
+        { { .initcwnd = 10 }, false, false, { 10, .bucket = 0 } },
+        { { .initcwnd = 11 }, false, false, { 11, .bucket = 1 } },
+        { { .initcwnd = 500 }, false, false, { 500, .bucket = 10 } },
+        { { .initcwnd = 501 }, false, false, { 501, .bucket = 11 } },
+        { { .initcwnd = 65535 }, false, false, { 65535, .bucket = 11 } },
+        /* pacing is half a round trip or more, and not on short paths */
+        { { .initcwnd = 0 }, true, false, { .pacing_percent = 50 } },
+        { { .pacing_percent = 20 }, true, false, { .pacing_percent = 50 } },
+        { { .pacing_percent = 100 }, false, false, { .pacing_percent = 0 } },
+        { { .pacing_percent = 100, .rtt_us = 4999 }, true, false, { .rtt_us = 4999 } },
+        { { .pacing_percent = 100, .rtt_us = 5000 }, true, false,
+          { .pacing_percent = 100, .rtt_us = 5000 } },
+        { { .pacing_percent = 101, .rtt_us = 5000 }, true, false, { .rtt_us = 5000 } },
+        { { .pacing_percent = RIPTIDE_AT_ONCE }, true, false, { .pacing_percent = 0 } },
+        /* what may need it is bounded without */
+        { { .initcwnd = 60, .pacing_percent = 100 }, true, false,
+          { 60, .pacing_percent = 100, .bucket = 6 } },
+        { { .initcwnd = 60, .pacing_percent = 100 }, false, false, { 24, .bucket = 3 } },
+        { { .initcwnd = 60, .pacing_percent = 1, .base_cwnd = 40 }, false, false,
+          { 40, .bucket = 4 } },
+        { { .initcwnd = 60, .pacing_percent = 100, .base_cwnd = 80 }, false, false,
+          { 60, .bucket = 6 } },
+        { { .initcwnd = 60 }, false, false, { 60, .bucket = 6 } },
+        { { .initcwnd = 60, .pacing_percent = RIPTIDE_AT_ONCE }, false, false,
+          { 60, .bucket = 6 } },
     };
 
     EACH(row, rows) {
-        const struct riptide_wanted wanted = { .initcwnd = 20,
-                                               .pacing_percent = row->percent,
-                                               .rtt_us = row->rtt_us };
+        struct window window = window_of(&row->wanted, row->can_pace, row->is_beside_routes);
 
-        assert_row(window_of(&wanted, row->can_pace, false).pacing_percent == row->expected);
-    }
-}
-
-TEST(window_that_fits_when_paced_is_bounded_without)
-{
-    static const struct {
-        uint32_t percent, base_cwnd;
-        bool can_pace;
-        uint32_t expected;
-    } rows[] = {
-        { 100, 0, true, 60 }, { 100, 0, false, 24 },
-        { 1, 40, false, 40 }, { 100, 80, false, 60 },
-        { 0, 0, false, 60 },  { RIPTIDE_AT_ONCE, 0, false, 60 },
-    };
-
-    EACH(row, rows) {
-        const struct riptide_wanted wanted = { .initcwnd = 60,
-                                               .base_cwnd = row->base_cwnd,
-                                               .pacing_percent = row->percent };
-
-        assert_int_equal(window_of(&wanted, row->can_pace, false).initcwnd, row->expected);
+        assert_row(memcmp(&window, &row->expected, sizeof(window)) == 0);
     }
 }
 

@@ -66,7 +66,7 @@ TEST(each_wait_is_twice_the_last_up_to_a_day_until_a_time_without_harm)
     } cases[] = {
         { "up to a day", 30, { 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440 }, 0 },
         /* with few connections harm takes long to show: that is no time without suspension */
-        { "harm that shows late", 3 * 3600, { 10, 20, 40, 80, 160 }, 0 },
+        { "harm that shows late", 3 * 3600, { 10, 20, 40, 80, 160 }, 160 * 60 + 6 * 3600 + 3 },
         { "longer than the last wait", 0, { 10, 20, 40 }, 41 * 60 },
     };
     const struct verdict harmful = { { 4112, 232 }, change_of(20, 30), change_of(20, 30) };

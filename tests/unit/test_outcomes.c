@@ -22,22 +22,7 @@ static const unsigned int usual_class = 2 * RTTS + 4;
 static struct riptide_sample changed;
 #define ENTER(outcomes, change)                                                                    \
     (changed = usual, changed.change,                                                              \
-     enter_outcome(outcomes, ARM_WINDOW, HOLDOUT_FIRST, &changed, 0))
-
-static const double *only_sums(const struct outcomes *outcomes)
-{
-    const double(*all)[SUMS] = outcomes->sums[0][0];
-    const double *found = NULL;
-
-    for (size_t i = 0; i < ALL_SUMS; i++) {
-        if (all[i][SUM_CONNECTIONS] > 0) {
-            assert_null(found);
-            found = all[i];
-        }
-    }
-    assert_non_null(found);
-    return found;
-}
+     enter_outcome(outcomes, ARM_HOLDOUT, HOLDOUT_SETTLED, &changed, 0))
 
 TEST(sums_by_hand)
 {
@@ -47,8 +32,8 @@ TEST(sums_by_hand)
     assert_int_equal(ENTER(&outcomes, closed = true), OUTCOME_COUNTS);
     assert_int_equal(ENTER(&outcomes, retrans_segs = 0), OUTCOME_COUNTS);
     assert_int_equal(ENTER(&outcomes, busy_time_us = 320000), OUTCOME_COUNTS);
-    assert_ptr_equal(only_sums(&outcomes), outcomes.sums[HOLDOUT_FIRST][usual_class][ARM_WINDOW]);
-    assert_memory_equal(only_sums(&outcomes), three, sizeof(three));
+    assert_memory_equal(outcomes.sums[HOLDOUT_SETTLED][usual_class][ARM_HOLDOUT], three, sizeof(three));
+    assert_true(outcomes_count(&outcomes, ARMS) == 3);
 }
 
 TEST(outcomes_stay_within_their_units)
@@ -67,18 +52,17 @@ TEST(outcomes_stay_within_their_units)
     };
 
     EACH(row, cases) {
-        struct outcomes outcomes = { 0 };
         struct riptide_sample sample = usual;
+        struct outcome outcome;
 
         sample.busy_time_us = row->busy_time_us;
         sample.retrans_segs = row->retrans_segs;
         if (row->retrans_segs >= usual.data_segs_out)
             sample.acked_bytes = 11 * MSS;
-        assert_int_equal(enter_outcome(&outcomes, ARM_WINDOW, HOLDOUT_FIRST, &sample, 0),
-                         OUTCOME_COUNTS);
-        assert_true(only_sums(&outcomes)[SUM_TIME] == row->time);
-        assert_true(only_sums(&outcomes)[SUM_RETRANSMITTED] == row->share);
-        assert_true(sums_are_possible(only_sums(&outcomes)));
+        assert_int_equal(outcome_of(&outcome, &sample, 0), OUTCOME_COUNTS);
+        assert_row(outcome.sums[SUM_TIME] == row->time);
+        assert_row(outcome.sums[SUM_RETRANSMITTED] == row->share);
+        assert_true(sums_are_possible(outcome.sums));
     }
 }
 
@@ -113,19 +97,15 @@ TEST(path_and_not_the_connection_decides_over_floor_and_class)
     };
 
     EACH(row, cases) {
-        struct outcomes outcomes = { 0 };
         struct riptide_sample sample = usual;
+        struct outcome outcome = { .class = 2 * RTTS, .sums = { [SUM_TIME] = 3 } };
 
         sample.min_rtt_us = row->own_us;
         sample.busy_time_us = row->own_us > 0 ? UINT64_C(8) * row->own_us : 40000;
-        assert_row(enter_outcome(&outcomes, ARM_WINDOW, HOLDOUT_FIRST, &sample, row->path_us) ==
-                   row->entry);
-        if (row->entry != OUTCOME_COUNTS)
-            continue;
-        assert_ptr_equal(only_sums(&outcomes),
-                         outcomes.sums[HOLDOUT_FIRST][2 * RTTS + row->rtt][ARM_WINDOW]);
+        assert_row(outcome_of(&outcome, &sample, row->path_us) == row->entry);
+        assert_row(outcome.class == 2 * RTTS + row->rtt);
         /* The outcome is by its own. */
-        assert_true(only_sums(&outcomes)[SUM_TIME] == 3);
+        assert_row(outcome.sums[SUM_TIME] == 3);
     }
 }
 
@@ -134,7 +114,7 @@ TEST(classes_begin_where_the_tables_say)
     for (size_t i = 0; i < CLASSES; i++) {
         size_t size = i / RTTS, rtt = i % RTTS;
         struct riptide_sample sample = usual;
-        struct outcomes outcomes = { 0 };
+        struct outcome outcome;
 
         sample.mss_bytes = 1;
         sample.data_segs_out = 15;
@@ -143,10 +123,9 @@ TEST(classes_begin_where_the_tables_say)
                 continue;
             sample.acked_bytes = last ? class_bytes[size + 1] - 1 : class_bytes[size] + 11;
             sample.min_rtt_us = last ? class_rtt_us[rtt + 1] - 1 : class_rtt_us[rtt];
-            assert_int_equal(enter_outcome(&outcomes, ARM_HOLDOUT, HOLDOUT_SETTLED, &sample, 0),
-                             OUTCOME_COUNTS);
+            assert_int_equal(outcome_of(&outcome, &sample, 0), OUTCOME_COUNTS);
+            assert_int_equal(outcome.class, i);
         }
-        assert_ptr_equal(only_sums(&outcomes), outcomes.sums[HOLDOUT_SETTLED][i][ARM_HOLDOUT]);
     }
 }
 

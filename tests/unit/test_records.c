@@ -22,7 +22,7 @@ static void assert_changes(uint8_t dst, const json_int_t expected[])
     size_t i;
 
     json_array_foreach(changes, i, change)
-        assert_int_equal(json_integer_value(json_object_get(change, "initcwnd")), expected[i]);
+        assert_int_equal(number(change, "initcwnd"), expected[i]);
     assert_int_equal(expected[i], 0);
     json_decref(changes);
 }
@@ -48,14 +48,11 @@ TEST(a_busy_destination_pushes_out_its_own_alone)
 static json_int_t given(struct minute *minute, uint64_t now_s, uint64_t with_window)
 {
     const struct riptide_program_counts now = { .given = with_window };
-    json_t *answer;
-    json_int_t n;
+    json_auto_t *answer = NULL;
 
     minute_note(minute, &now, now_s * NS_PER_S);
     answer = minute_json(minute, &now);
-    n = json_integer_value(json_object_get(answer, "given"));
-    json_decref(answer);
-    return n;
+    return number(answer, "given");
 }
 
 TEST(a_minute_is_no_more_than_one)
@@ -71,6 +68,14 @@ TEST(a_minute_is_no_more_than_one)
 
 #define HOUR UINT64_C(3600)
 
+static void forget(struct history *history)
+{
+    json_decref(history->hours);
+}
+
+/* Those that are freed where they go out of scope. */
+#define HISTORY __attribute__((cleanup(forget))) struct history
+
 /* Counters that have grown by so many connections with a window. */
 static void note_hour(struct history *history, uint64_t realtime_s, uint64_t with_window)
 {
@@ -83,12 +88,12 @@ static void note_hour(struct history *history, uint64_t realtime_s, uint64_t wit
 
 static json_int_t figure(const struct history *history, size_t hour, const char *name)
 {
-    return json_integer_value(json_object_get(json_array_get(history->hours, hour), name));
+    return number(json_array_get(history->hours, hour), name);
 }
 
 TEST(an_hour_has_what_was_counted_in_it)
 {
-    struct history history = { .hours = json_array() };
+    HISTORY history = { .hours = json_array() };
 
     note_hour(&history, 100 * HOUR + 5, 3); /* connections before have no known hour */
     note_hour(&history, 100 * HOUR + 15, 5);
@@ -105,15 +110,13 @@ TEST(an_hour_has_what_was_counted_in_it)
     note_hour(&history, 100 * HOUR + 20, 5);
     assert_int_equal(figure(&history, 0, "with_window"), 3);
     assert_int_equal(json_array_size(history.hours), 1);
-    json_decref(history.hours);
 }
 
 TEST(it_is_read_back_and_old_hours_go)
 {
     const struct riptide_verdict verdict = { .time = { 4, 3, -0.25, -0.3, -0.2 } };
     const uint64_t counters[HISTORY_COUNTERS] = { 0 };
-    struct history history = { .hours = json_array() }, back = { .hours = json_array() };
-    json_t *last;
+    HISTORY history = { .hours = json_array() }, back = { .hours = json_array() };
 
     for (uint64_t n = 0; n < 60; n++)
         note_hour(&history, (140 + n) * HOUR, n);
@@ -122,20 +125,17 @@ TEST(it_is_read_back_and_old_hours_go)
     history_load(&back, history.hours);
     assert_true(json_equal(history.hours, back.hours));
     assert_int_equal(json_array_size(back.hours), 48);
-    last = json_array_get(back.hours, 47);
-    assert_int_equal(json_integer_value(json_object_get(last, "hour")), 200 * HOUR);
-    assert_true(json_real_value(json_object_get(json_object_get(last, "effect"), "time")) == -0.25);
+    assert_int_equal(figure(&back, 47, "hour"), 200 * HOUR);
+    assert_true(real(get(json_array_get(back.hours, 47), "effect"), "time") == -0.25);
     /* A day later half of them are known. */
     note_hour(&back, 224 * HOUR, 1);
     assert_int_equal(json_array_size(back.hours), 25);
-    json_decref(history.hours);
-    json_decref(back.hours);
 }
 
 TEST(damaged_hours_are_skipped)
 {
-    struct history history = { .hours = json_array() }, back = { .hours = json_array() };
-    json_t *damaged = json_pack("[s, {}, {s:i}]", "x", "hour", 3600);
+    HISTORY history = { .hours = json_array() }, back = { .hours = json_array() };
+    json_auto_t *damaged = json_pack("[s, {}, {s:i}]", "x", "hour", 3600);
 
     note_hour(&history, 7200, 1);
     history_load(&back, damaged);
@@ -145,7 +145,4 @@ TEST(damaged_hours_are_skipped)
     history_load(&back, history.hours);
     history_load(&back, NULL);
     assert_int_equal(json_array_size(back.hours), 1);
-    json_decref(history.hours);
-    json_decref(back.hours);
-    json_decref(damaged);
 }

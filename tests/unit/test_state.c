@@ -18,7 +18,7 @@ static const char two[] =
     load_at(estimator, (now_s) * S, SAVED + (later_s) * S, two, strlen(two))
 
 /* By a clock that is as far behind as is tolerated. */
-static struct load_counts load_lines(struct riptide_estimator *estimator, const char *lines)
+static const char *load_lines(struct riptide_estimator *estimator, const char *lines)
 {
     char text[ROOM];
     int n = snprintf(text, sizeof(text), HEAD "%s", lines);
@@ -38,7 +38,7 @@ TEST(restart_begins_where_it_was)
     tick_at(before, 110 * S);
     bytes = riptide_estimator_save(before, 120 * S, SAVED);
     assert_string_equal(bytes, two);
-    assert_int_equal(load_two(estimator, 150, 30).loaded, 2);
+    assert_text(load_two(estimator, 150, 30), LOADED(2, 0, 0));
     assert_int_equal(pop_all(estimator), 2);
     estimate = find_host(estimator, "2001:db8::1");
     assert_int_equal(estimate.cwnd, 33);
@@ -54,9 +54,8 @@ TEST(restart_begins_where_it_was)
 TEST(reboot_keeps_what_has_not_passed)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct load_counts counts = load_two(estimator, 5, 72); /* they are 92 s and 82 s old */
 
-    assert_true(counts.loaded == 1 && counts.expired == 1);
+    assert_text(load_two(estimator, 5, 72), LOADED(1, 1, 0)); /* they are 92 s and 82 s old */
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
     assert_true(find_host(estimator, "2001:db8::1").updated_ns == -77 * (int64_t)S);
     tick_at(estimator, 13 * S - 1);
@@ -68,15 +67,13 @@ TEST(reboot_keeps_what_has_not_passed)
 TEST(newer_evidence_wins_a_merge)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct load_counts counts;
 
     /* This host's clock is at 1000 s; by then the two are 40 s and 30 s old. */
     learn(estimator, 20, 961 * S);
     add_host(estimator, "198.51.100.7", 25);
     add_host(estimator, "2001:db8::1", 90);
     tick_at(estimator, 969 * S);
-    counts = load_two(estimator, 1000, 20);
-    assert_true(counts.loaded == 1 && counts.others == 1);
+    assert_text(load_two(estimator, 1000, 20), LOADED(1, 0, 1));
     assert_int_equal(find_host(estimator, "192.0.2.1").cwnd, 20);
     assert_int_equal(find_host(estimator, "2001:db8::1").cwnd, 33);
     assert_int_equal(find_host(estimator, "198.51.100.7").cwnd, 25);
@@ -86,15 +83,13 @@ TEST(bounds_and_groups_are_those_of_the_reader)
 {
     ESTIMATOR *grouping = ESTIMATOR_WITH("paper", config.cwnd_max = 40, config.prefix_len6 = 64);
     ESTIMATOR *small = ESTIMATOR_WITH("paper", config.max_destinations = 1);
-    struct load_counts counts = load_two(grouping, 150, 0);
 
-    assert_true(counts.loaded == 1 && counts.others == 1);
+    assert_text(load_two(grouping, 150, 0), LOADED(1, 0, 1));
     assert_int_equal(cwnd_of(grouping), 40);
     add_host(grouping, "2001:db8::1", 33);
     tick_at(grouping, 151 * S);
     assert_int_equal(find_host(grouping, "2001:db8::2").cwnd, 33);
-    counts = load_two(small, 150, 0);
-    assert_true(counts.loaded == 1 && counts.others == 1);
+    assert_text(load_two(small, 150, 0), LOADED(1, 0, 1));
 }
 
 TEST(other_bytes_are_refused_with_a_line)
@@ -156,13 +151,11 @@ TEST(damaged_lines_are_skipped_and_counted)
 
     EACH(row, cases) {
         ESTIMATOR *estimator = estimator_of_policy("careful");
-        struct load_counts counts;
         char lines[256];
 
         /* A line before it is loaded all the same. */
         snprintf(lines, sizeof(lines), "192.0.2.2 age_ns=1 cwnd=20\n%s", row->line);
-        counts = load_lines(estimator, lines);
-        assert_row(counts.loaded == 1u + row->is_good && counts.others == !row->is_good);
+        assert_text(load_lines(estimator, lines), row->is_good ? LOADED(2, 0, 0) : LOADED(1, 0, 1));
     }
 }
 
@@ -184,7 +177,7 @@ TEST(lines_of_addresses_that_no_peer_has_are_damaged)
         char line[128];
 
         snprintf(line, sizeof(line), "%s age_ns=1 cwnd=20\n", row->dst);
-        assert_row(load_lines(estimator, line).loaded == row->is_peer);
+        assert_text(load_lines(estimator, line), row->is_peer ? LOADED(1, 0, 0) : LOADED(0, 0, 1));
     }
 }
 
@@ -199,7 +192,7 @@ TEST(path_is_saved_and_loaded_with_each_policy)
         CLEANUP(freep) char *bytes = NULL;
         char expected[ROOM];
 
-        assert_int_equal(load_lines(estimator, line).loaded, 1);
+        assert_text(load_lines(estimator, line), LOADED(1, 0, 0));
         estimate = pop(estimator);
         assert_non_null(estimate);
         assert_int_equal(estimate->min_rtt_us, 50000);

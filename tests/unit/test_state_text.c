@@ -55,7 +55,6 @@ static void load(struct riptide_agent *agent, const char *text, uint64_t now_s, 
 TEST(pause_and_hints_with_an_end_come_back)
 {
     AGENT *before = agent_of_share(0), *after = agent_of_share(0);
-    struct load_counts counts;
     char text[ROOM];
 
     load(before, head, 1, 1, NONE_SAID);
@@ -70,8 +69,7 @@ TEST(pause_and_hints_with_an_end_come_back)
     save(before, 40, 1000, text);
     assert_string_equal(text + strlen(head), PAUSED("60", "61"));
     /* The estimator's part ends before the agent's. */
-    counts = load_at(after->estimator, 5 * S, 0, text, strlen(text));
-    assert_true(counts.loaded == 1 && counts.others == 0);
+    assert_text(load_at(after->estimator, 5 * S, 0, text, strlen(text)), LOADED(1, 0, 0));
     load(after, text, 5, 1010, NONE_SAID);
     save(after, 5, 1010, text);
     assert_string_equal(text + strlen(head), PAUSED("50", "51"));
