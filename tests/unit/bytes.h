@@ -47,11 +47,6 @@ static inline struct nlattr *bytes_nest(struct bytes *bytes, int type)
     return (struct nlattr *)mnl_nlmsg_get_payload_tail(bytes_message(bytes)) - 1;
 }
 
-static inline void bytes_nest_end(struct bytes *bytes, struct nlattr *nest)
-{
-    mnl_attr_nest_end(bytes_message(bytes), nest);
-}
-
 /* An address in as many bytes as its family has. */
 static inline void bytes_put_address(struct bytes *bytes, int type, const char *text)
 {
@@ -102,7 +97,7 @@ static inline void bytes_put_route(struct bytes *bytes, const struct bytes_route
             bytes_put_u32(bytes, i, route->metrics[i]);
     }
     if (metrics)
-        bytes_nest_end(bytes, metrics);
+        mnl_attr_nest_end(bytes_message(bytes), metrics);
     if (route->prefsrc)
         bytes_put_address(bytes, RTA_PREFSRC, route->prefsrc);
     if (route->nh_id)
@@ -112,7 +107,7 @@ static inline void bytes_put_route(struct bytes *bytes, const struct bytes_route
     if (route->ifindex)
         bytes_put_u32(bytes, RTA_OIF, route->ifindex);
     if (route->is_multipath)
-        bytes_nest_end(bytes, bytes_nest(bytes, RTA_MULTIPATH));
+        bytes_nest(bytes, RTA_MULTIPATH);
     if (route->expires_hundredths)
         bytes_put(bytes, RTA_CACHEINFO, &cacheinfo, sizeof(cacheinfo));
 }

@@ -273,14 +273,19 @@ static inline uint32_t tick(struct riptide_estimator *estimator, struct riptide_
 
 /*
  * A connection each second that fills the window, and is still open when a dump finds it: '.' fits,
- * 'x' loses a quarter. The window after them.
+ * 'x' loses a quarter; a number is the window by then. The window after them.
  */
 static inline uint32_t flights(struct riptide_estimator *estimator, const char *series)
 {
     uint32_t cwnd = cwnd_of(estimator);
+    char *end;
 
-    for (; *series; series++)
-        cwnd = tick(estimator, opened(cwnd, cwnd, *series == 'x' ? cwnd / 4 : 0));
+    for (; *series; series = end) {
+        if (strtoul(series, &end, 10) != cwnd && end > series)
+            fail_msg("%u segments, not as in %s", cwnd, series);
+        if (end == series)
+            cwnd = tick(estimator, opened(cwnd, cwnd, *end++ == 'x' ? cwnd / 4 : 0));
+    }
     return cwnd;
 }
 

@@ -47,7 +47,7 @@ TEST(each_datagram_has_its_message)
 
 TEST(datagram_that_is_no_event_is_counted_and_skipped)
 {
-    const struct {
+    static const struct {
         uint16_t type;
         uint32_t said_len, len;
     } cases[] = {
@@ -60,14 +60,13 @@ TEST(datagram_that_is_no_event_is_counted_and_skipped)
         { SOCK_DIAG_BY_FAMILY, 100, 200 },
         { SOCK_DIAG_BY_FAMILY, 380, 0 },
     };
-    size_t n = COUNT(cases);
 
     begin();
-    for (size_t i = 0; i < n; i++)
-        put(cases[i].type, cases[i].said_len, cases[i].len);
+    EACH(row, cases)
+        put(row->type, row->said_len, row->len);
     put(SOCK_DIAG_BY_FAMILY, 380, 380);
     assert_int_equal(pop_all(), 1);
-    assert_int_equal(stats.left_out, n);
+    assert_int_equal(stats.left_out, COUNT(cases));
 }
 
 /* Reading would fail: there is no socket. */

@@ -44,24 +44,24 @@ TEST(line_that_is_too_long_is_cut_in_the_middle)
     assert_int_equal(error.index, -1);
 }
 
-/* How many values from 0 on have a word. */
-static uint32_t count_names(enum riptide_names names)
-{
-    uint32_t n = 0;
-
-    while (strcmp(riptide_name(names, n), "unknown") != 0)
-        n++;
-    return n;
-}
-
 TEST(each_value_has_a_name)
 {
-    assert_int_equal(count_names(RIPTIDE_NAMES_OUTCOME), RIPTIDE_E_LEFT_OUT + 1);
-    assert_int_equal(count_names(RIPTIDE_NAMES_BACKEND), RIPTIDE_BOTH + 1);
-    assert_int_equal(count_names(RIPTIDE_NAMES_ROUTE_STATE), RIPTIDE_ROUTE_FAILED + 1);
-    assert_int_equal(count_names(RIPTIDE_NAMES_EVENT), RIPTIDE_AGENT_DESTROY_EVENTS + 1);
-    assert_int_equal(count_names(RIPTIDE_NAMES_ARM), RIPTIDE_ARM_HOLDOUT + 1);
-    assert_int_equal(count_names(RIPTIDE_NAMES_LEFT_OUT), RIPTIDE_LEFT_OUT_UNMEASURED + 1);
+    static const uint32_t last[] = {
+        [RIPTIDE_NAMES_OUTCOME] = RIPTIDE_E_LEFT_OUT,
+        [RIPTIDE_NAMES_BACKEND] = RIPTIDE_BOTH,
+        [RIPTIDE_NAMES_ROUTE_STATE] = RIPTIDE_ROUTE_FAILED,
+        [RIPTIDE_NAMES_EVENT] = RIPTIDE_AGENT_DESTROY_EVENTS,
+        [RIPTIDE_NAMES_ARM] = RIPTIDE_ARM_HOLDOUT,
+        [RIPTIDE_NAMES_LEFT_OUT] = RIPTIDE_LEFT_OUT_UNMEASURED,
+    };
+
+    EACH(names, last) {
+        for (uint32_t n = 0; n <= *names + 1; n++) {
+            const char *name = riptide_name((enum riptide_names)unit_row, n);
+
+            assert_row((strcmp(name, "unknown") == 0) == (n > *names));
+        }
+    }
     assert_string_equal(riptide_name(RIPTIDE_NAMES_LEFT_OUT, 1u << 31), "unknown");
     assert_string_equal(riptide_name(RIPTIDE_NAMES_LEFT_OUT + 1, 0), "unknown");
 }

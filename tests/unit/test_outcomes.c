@@ -28,11 +28,12 @@ TEST(sums_by_hand)
 {
     static const double three[SUMS] = { 3, 5, 9, 0.25, 2 * 0.125 * 0.125 };
     struct outcomes outcomes = { 0 };
+    const double *sums = outcomes.sums[HOLDOUT_SETTLED][usual_class][ARM_HOLDOUT];
 
     assert_int_equal(ENTER(&outcomes, closed = true), OUTCOME_COUNTS);
     assert_int_equal(ENTER(&outcomes, retrans_segs = 0), OUTCOME_COUNTS);
     assert_int_equal(ENTER(&outcomes, busy_time_us = 320000), OUTCOME_COUNTS);
-    assert_memory_equal(outcomes.sums[HOLDOUT_SETTLED][usual_class][ARM_HOLDOUT], three, sizeof(three));
+    assert_memory_equal(sums, three, sizeof(three));
     assert_true(outcomes_count(&outcomes, ARMS) == 3);
 }
 

@@ -7,10 +7,8 @@
 
 TEST(paper_and_bdp_count_open_connections_alone)
 {
-    static const char *const names[] = { "paper", "bdp" };
-
     for (size_t i = 0; i < 2; i++) {
-        ESTIMATOR *estimator = estimator_of_policy(names[i]);
+        ESTIMATOR *estimator = estimator_of_policy(policies[i]);
         struct riptide_sample open = busy(60), closed = busy(90);
 
         closed.closed = true;

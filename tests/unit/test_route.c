@@ -93,7 +93,7 @@ static void put_figure(struct bytes *bytes, bool is_metric, int type, const void
 
     bytes_put(bytes, type, payload, n);
     if (metrics)
-        bytes_nest_end(bytes, metrics);
+        mnl_attr_nest_end(bytes_message(bytes), metrics);
 }
 
 TEST(attribute_that_is_not_copied_is_a_reason)

@@ -135,9 +135,9 @@ static int take(struct routing *routing, struct said said)
         ipv6 = bytes_nest(&bytes, AF_INET6 | NLA_F_NESTED);
         bytes_put_u32(&bytes, IFLA_INET6_FLAGS, 0);
         bytes_put(&bytes, IFLA_INET6_CONF, settings, sizeof(settings));
-        bytes_nest_end(&bytes, ipv6);
+        mnl_attr_nest_end(bytes_message(&bytes), ipv6);
     }
-    bytes_nest_end(&bytes, spec);
+    mnl_attr_nest_end(bytes_message(&bytes), spec);
     return routing_take_link(routing, bytes_message(&bytes));
 }
 

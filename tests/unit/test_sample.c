@@ -17,7 +17,7 @@ static const struct field {
     uint64_t value;
 } fields[] = {
 #define FIELD(at, name, value)                                                                     \
-    { at, offsetof(struct riptide_sample, name), sizeof(((struct riptide_sample *)NULL)->name), value }
+    { at, offsetof(struct riptide_sample, name), sizeof(((struct riptide_sample *)0)->name), value }
     FIELD(16, mss_bytes, 1448),
     FIELD(44, last_data_sent_ms, 250),
     FIELD(60, pmtu_bytes, 1500),

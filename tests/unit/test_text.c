@@ -38,23 +38,19 @@ TEST(a_field_that_does_not_fit_is_left_out)
     text_limit_fields(1000);
 }
 
-static void assert_span(double s, const char *expected)
-{
-    char text[TEXT_SPAN_BYTES];
-
-    assert_string_equal(text_span(text, s), expected);
-}
-
 TEST(a_duration_has_the_largest_unit_of_which_it_has_two)
 {
-    assert_span(0, "0.0 s");
-    assert_span(9.5, "9.5 s");
-    assert_span(119, "119 s");
-    assert_span(120, "2 min");
-    assert_span(179.9, "3 min");
-    assert_span(7199, "120 min");
-    assert_span(7200, "2 h");
-    assert_span(172800, "2 d");
+    static const struct {
+        double s;
+        const char *text;
+    } cases[] = { { 0, "0.0 s" },      { 9.5, "9.5 s" },      { 119, "119 s" }, { 120, "2 min" },
+                  { 179.9, "3 min" },  { 7199, "120 min" },   { 7200, "2 h" },  { 172800, "2 d" } };
+
+    EACH(row, cases) {
+        char text[TEXT_SPAN_BYTES];
+
+        assert_text(text_span(text, row->s), row->text);
+    }
 }
 
 TEST(times_are_local)

@@ -13,8 +13,10 @@
         assert_true(value == (expected));                                                          \
     } while (0)
 
-TEST(durations)
+TEST(each_kind_reads_its_texts)
 {
+    const char *path;
+
     ASSERT_READ(value_duration, uint64_t, "1s", 1000 * MS);
     ASSERT_READ(value_duration, uint64_t, "10min", 600000 * MS);
     ASSERT_READ(value_duration, uint64_t, "10m", 600000 * MS);
@@ -25,12 +27,6 @@ TEST(durations)
     ASSERT_READ(value_duration, uint64_t, "0s", 0);
     ASSERT_READ(value_duration, uint64_t, "010s", 10000 * MS);
     ASSERT_READ(value_duration, uint64_t, "5124095h", UINT64_C(5124095) * 3600000 * MS);
-}
-
-TEST(numbers_words_and_shares)
-{
-    const char *path;
-
     ASSERT_READ(value_u32, uint32_t, "4294967295", UINT32_MAX);
     ASSERT_READ(value_u32, uint32_t, "010", 10);
     ASSERT_READ(value_u8, uint8_t, "255", 255);
