@@ -62,12 +62,12 @@ int client_print(const struct command_options *options, json_t *request,
 
 /* How riptided is, and what to do; in status.c. */
 struct state {
-    json_t *status;       /* its answer, which the caller frees; NULL: none */
-    int error;            /* of asking it; 0: it has answered */
-    int pid;              /* of its socket; 0: not known */
-    unsigned int n_rules; /* without an answer: its rules in the kernel */
-    bool is_trouble;      /* windows should be given, and are not, or not all */
-    char line[96];        /* a sentence without its end; empty: it works */
+    json_t *status;            /* its answer, which the caller frees; NULL: none */
+    int error;                 /* of asking it; 0: it has answered */
+    int pid;                   /* of its socket; 0: not known */
+    bool is_trouble;           /* windows should be given, and are not, or not all */
+    struct riptide_error left; /* without an answer: rules and routes in the kernel, or empty */
+    char line[96];             /* a sentence without its end; empty: it works */
     char why[TEXT_BYTES], remedy[160];
 };
 

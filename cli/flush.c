@@ -6,6 +6,7 @@
 #include "commands.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <riptide/apply.h>
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@ static int pause_holder(const char *control, int holder, struct riptide_error *e
     json_t *answer = NULL;
     int pid, r = client_ask(control, json_pack("{s:s}", "request", "status"), &answer, &pid, error);
 
-    if (r == 0 && pid != holder) {
+    if (r == 0 && pid != holder && (pid || holder != INT_MAX)) {
         r = -ESRCH;
         snprintf(error->text, sizeof(error->text),
                  "the riptided at --control is of another network namespace");
@@ -30,15 +31,17 @@ static int pause_holder(const char *control, int holder, struct riptide_error *e
 
 int flush_run(const struct command_options *options)
 {
-    char end[32] = "end that process", unit[64];
+    char end[32] = "end that process", name[48], unit[64];
     struct riptide_error error;
-    int holder, r = riptide_applier_flush(NULL, &error);
+    const int holder = riptide_applier_flush(NULL, &error);
+    int r;
 
-    if (r < 0)
-        command_fail(EXIT_FAILURE, "%s", r == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, r));
+    if (holder < 0)
+        command_fail(EXIT_FAILURE, "%s",
+                     holder == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, holder));
     text_line("%s in this network namespace", error.text);
     /* First removes all, without waiting for one that hangs; a paused one restores nothing. */
-    if (!kernel_find_holder(&holder))
+    if (holder == 0)
         return EXIT_SUCCESS;
     r = pause_holder(options->control, holder, &error);
     if (r == 0) {
@@ -47,10 +50,10 @@ int flush_run(const struct command_options *options)
         return EXIT_SUCCESS;
     }
     text_field("but",
-               "process %d%s manages this network namespace, and may restore all of them, or give "
-               "windows by its program: %s",
-               holder, holder ? "" : " (this user cannot see it)", error.text);
-    if (holder)
+               "%s manages this network namespace, and may restore all of them, or give windows "
+               "by its program: %s",
+               kernel_name_process(name, holder), error.text);
+    if (holder != INT_MAX)
         snprintf(end, sizeof(end), "kill -KILL %d", holder);
     /* The process of another socket has another unit; systemd starts a killed one again. */
     text_field("do", "%s%s (without systemd: %s); then riptide flush",

@@ -4,23 +4,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <libmnl/libmnl.h>
+#include <limits.h>
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* Of riptided's rules and routes. */
 enum { OUR_PROTOCOL = 230 };
-
-/* The kernel shows the list of sockets in parts, between which a closed one hides another. */
-enum { READINGS = 4 };
 
 /* Sends the request, and gives the answers to the callback until it stops or they end. */
 static int exchange(struct nlmsghdr *request, mnl_cb_t on_message, void *userdata)
@@ -193,57 +186,8 @@ void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *r
         *route = (struct kernel_route){ .error = r };
 }
 
-/* A process that has ended may be a zombie, and a child of it may still have its sockets. */
-static bool has_ended(pid_t pid)
+const char *kernel_name_process(char text[48], int pid)
 {
-    struct pollfd life = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
-    bool has_ended;
-
-    if (life.fd < 0)
-        return kill(pid, 0) < 0 && errno == ESRCH;
-    has_ended = poll(&life, 1, 0) > 0;
-    close(life.fd);
-    return has_ended;
-}
-
-/*
- * The manager of a network namespace holds a netlink socket, whose port has its process in 22 bits,
- * and whose groups are those of a claim and the number of its PID namespace (/proc/self/ns/pid).
- */
-static bool read_holder(int *pidp)
-{
-    const uint32_t groups_of_claim = UINT32_C(0xe0000000);
-    FILE *sockets = fopen("/proc/thread-self/net/netlink", "re");
-    uint32_t port, groups;
-    struct stat own = { .st_ino = 0 };
-    char line[256], buffer[4096];
-    bool is_found = false;
-    int protocol;
-
-    (void)!stat("/proc/self/ns/pid", &own);
-    /* A read of stdio's usual kilobyte costs as much as one of four, the kernel's most. */
-    if (sockets)
-        setvbuf(sockets, buffer, _IOFBF, sizeof(buffer));
-    while (sockets && !is_found && fgets(line, sizeof(line), sockets)) {
-        if (sscanf(line, "%*s %d %" SCNu32 " %" SCNx32, &protocol, &port, &groups) != 3 ||
-            protocol != NETLINK_USERSOCK || (groups & groups_of_claim) != groups_of_claim ||
-            groups == UINT32_MAX)
-            continue;
-        *pidp = 0;
-        if (groups == (groups_of_claim | (uint32_t)own.st_ino))
-            *pidp = (int)(port & 0x3fffff);
-        is_found = *pidp == 0 || !has_ended(*pidp);
-    }
-    if (sockets)
-        fclose(sockets);
-    return is_found;
-}
-
-bool kernel_find_holder(int *pidp)
-{
-    bool is_found = false;
-
-    for (int i = 0; i < READINGS && !is_found; i++)
-        is_found = read_holder(pidp);
-    return is_found;
+    snprintf(text, 48, "process %d", pid);
+    return pid == INT_MAX ? "a process that cannot be seen from here" : text;
 }

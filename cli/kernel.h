@@ -39,10 +39,7 @@ struct kernel_route {
 
 void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *route);
 
-/*
- * The process that manages this network namespace, as riptided or an agent that embeds the library;
- * 0: it cannot be seen from here. Returns whether there is one.
- */
-bool kernel_find_holder(int *pidp);
+/* A manager of the namespace, as riptide_applier_flush returns it: "process 17". */
+const char *kernel_name_process(char text[48], int pid);
 
 #endif

@@ -41,21 +41,23 @@ static void print_help(void)
  */
 static int flush(const struct settings *settings)
 {
-    char holder[] = "a process that cannot be seen from here";
+    struct riptide_applier_config dry = settings->applier;
     struct riptide_error error = { .text = "" };
-    int pid, r;
+    char name[48];
+    int r;
 
-    if (kernel_find_holder(&pid)) {
-        if (pid)
-            snprintf(holder, sizeof(holder), "process %d", pid);
+    dry.dry_run = true;
+    r = riptide_applier_flush(&dry, &error);
+    if (r > 0) {
         log_line(LOG_INFO,
                  "nothing removed: %s manages this network namespace; `riptide flush` removes them "
                  "nevertheless",
-                 holder);
+                 kernel_name_process(name, r));
         return EXIT_SUCCESS;
     }
-    r = riptide_applier_flush(&settings->applier, &error);
-    if (r == 0) {
+    if (r == 0)
+        r = riptide_applier_flush(&settings->applier, &error);
+    if (r >= 0) {
         log_line(LOG_INFO, "%s", error.text);
         return EXIT_SUCCESS;
     }

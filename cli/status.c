@@ -6,6 +6,7 @@
 #include "commands.h"
 
 #include <errno.h>
+#include <riptide/apply.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,31 +54,34 @@ static double last_round_s(const char *control)
 
 static void read_kernel(struct state *state, const char *control, const char *reason)
 {
-    char unit[64], left[128] = "", before[KERNEL_RULES_BYTES], span[TEXT_SPAN_BYTES];
+    char unit[64], name[48], span[TEXT_SPAN_BYTES];
+    struct riptide_applier_config config;
     int holder;
 
     client_name_unit(control, unit);
-    state->n_rules = kernel_read_rules(0, 0, before);
-    if (state->n_rules > 0)
-        SET(left, "; %u rules and the routes to which they lead are left, which nobody maintains",
-            state->n_rules);
-    SET(state->why, "%s%s", reason, left);
+    riptide_applier_config_init(&config, sizeof(config));
+    config.dry_run = true;
+    holder = riptide_applier_flush(&config, &state->left);
+    if (holder < 0)
+        state->left.text[0] = '\0';
+    SET(state->why, "%s", reason);
     SET(state->remedy, "systemctl start %s", unit);
     if (state->error == -ETIMEDOUT) {
         SET(state->line, "HANGS. Process %d; its last round was %s ago", state->pid,
             text_span(span, last_round_s(control)));
-        SET(state->why, "%s%s; its program, if it has one, gives windows, too", reason, left);
+        SET(state->why, "%s; its program, if it has one, gives windows", reason);
         SET(state->remedy, "systemctl restart %s (without systemd: kill -KILL %d)", unit,
             state->pid);
-    } else if (kernel_find_holder(&holder)) {
+    } else if (holder > 0) {
         state->is_trouble = false;
+        state->left.text[0] = '\0';
         SET(state->line, "NOT RUNNING here, but another process gives windows");
         SET(state->why,
-            "%s; process %d%s manages this network namespace: an agent that embeds the library, or "
-            "a riptided with another --control",
-            reason, holder, holder ? "" : " (this user cannot see it)");
+            "%s; %s manages this network namespace: an agent that embeds the library, or a "
+            "riptided with another --control",
+            reason, kernel_name_process(name, holder));
         SET(state->remedy, "if it is riptided, its socket is gone: systemctl restart %s", unit);
-    } else if (state->n_rules > 0) {
+    } else if (state->left.text[0]) {
         SET(state->line, "NOT RUNNING, but its windows are still in this network namespace");
         SET(state->remedy, "systemctl start %s; or, to remove them: riptide flush", unit);
     } else {
@@ -215,6 +219,8 @@ static void print_state(const struct state *state)
         put_working(state->status);
     if (state->why[0])
         text_field(state->line[0] ? "why" : "but", "%s", state->why);
+    if (state->left.text[0])
+        text_field("left", "%s, which nobody maintains", state->left.text);
     if (suspended_s > 0)
         text_field("again", "in %s", text_span(span, suspended_s));
     if (state->remedy[0])
@@ -238,10 +244,10 @@ int status_run(const struct command_options *options)
     else if (state.status)
         command_print_json(json_incref(state.status));
     else
-        command_print_json(json_pack("{s:s, s:s, s:o, s:i}", "health",
+        command_print_json(json_pack("{s:s, s:s, s:o, s:o}", "health",
                                      state.error == -ENOENT ? "not running" : "hangs", "reason",
-                                     state.why, "pid", figure_or_null((uint64_t)state.pid),
-                                     "rules_left", (int)state.n_rules));
+                                     state.why, "pid", figure_or_null((uint64_t)state.pid), "left",
+                                     text_or_null(state.left.text)));
     json_decref(state.status);
     if (state.error == -ENOENT)
         return EXIT_NOT_RUNNING;

@@ -135,9 +135,8 @@ int riptide_applier_new(struct riptide_applier **applierp,
 struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
 
 /*
- * Claims the namespace, removes rules and routes of a crashed predecessor (`error` says so, also
- * with success), attaches the program, installs the rules. After an error call it again or free the
- * applier; until then the claim may stay. Errors, each with a line:
+ * Claims the namespace, removes what a crashed one left (`error` says so), attaches the program,
+ * installs the rules. After an error call it again or free it; the claim may stay. Errors:
  *  -EPERM        CAP_NET_ADMIN or CAP_BPF is missing, or a program on the cgroup allows no other
  *  -EBUSY        another applier holds this namespace; the line names its process
  *  -EEXIST       another program uses our table; the line says how
@@ -234,8 +233,9 @@ void riptide_applier_get_stats(const struct riptide_applier *applier,
 /*
  * In the network namespace of the calling thread: removes each rule of our shape, whatever its
  * numbers, and the routes of our protocol in its table and in config->table, of any process.
- * `error`, which may be NULL, says what was removed, also with success. Errors: -EPERM
- * (CAP_NET_ADMIN), those of the kernel, after all else is removed.
+ * `error` says what was removed, or with config->dry_run what is there, if anything. Returns 0, or
+ * the PID of the namespace's manager, which may restore them; INT_MAX: it cannot be seen from here.
+ * Errors: -EPERM (CAP_NET_ADMIN), those of the kernel, after all else is removed.
  */
 int riptide_applier_flush(const struct riptide_applier_config *config, struct riptide_error *error);
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -484,9 +485,10 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
 RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *config,
                                          struct riptide_error *error)
 {
+    CLEANUP(claim_close) struct claim claim = { .fd = -1 };
     struct riptide_applier_config checked;
     struct router *router = NULL;
-    int r;
+    int holder, r;
 
     error_set(error, "%s", "");
     r = applier_config_take(&checked, config, error);
@@ -496,5 +498,11 @@ RIPTIDE_PUBLIC int riptide_applier_flush(const struct riptide_applier_config *co
         return error_fill(error, r);
     r = router_flush(router, error);
     router_free(router);
-    return error_fill(error, r);
+    if (r == 0)
+        r = claim_open(&claim);
+    if (r == 0)
+        r = claim_find_holder(&claim, &holder);
+    if (r == 0)
+        return holder ? holder : INT_MAX;
+    return error_fill(error, r < 0 ? r : 0);
 }

@@ -66,6 +66,12 @@ int claim_open(struct claim *claim);
  */
 int claim_take(struct claim *claim, struct riptide_error *error);
 
+/*
+ * The process of another claim, which need not have been taken; 0: it cannot be seen from here.
+ * Outcomes: RIPTIDE_E_UNKNOWN. Errors: as claim_take, without a line.
+ */
+int claim_find_holder(const struct claim *claim, int *pidp);
+
 /* Frees the namespace, but in a child by fork(2) only closes the copy. With fd -1: nothing. */
 void claim_close(struct claim *claim);
 

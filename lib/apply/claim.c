@@ -100,27 +100,28 @@ static bool has_ended(pid_t pid)
     return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0) > 0;
 }
 
-/* A holder other than the socket of that port. */
-static int find_holder(FILE *sockets, uint32_t own_port, int *pidp)
+int claim_find_holder(const struct claim *claim, int *pidp)
 {
     uint32_t port, groups, ours = groups_of_us();
     char line[256];
     int protocol;
 
+    if (!claim->sockets)
+        return claim->error;
     for (int i = 0; i < READINGS; i++) {
         /* Without the flush the stream goes back in what it has read before. */
-        if (fseek(sockets, 0, SEEK_SET) != 0 || fflush(sockets) != 0)
+        if (fseek(claim->sockets, 0, SEEK_SET) != 0 || fflush(claim->sockets) != 0)
             return -errno;
-        while (fgets(line, sizeof(line), sockets)) {
+        while (fgets(line, sizeof(line), claim->sockets)) {
             if (sscanf(line, "%*s %d %" SCNu32 " %" SCNx32, &protocol, &port, &groups) != 3 ||
                 protocol != NETLINK_USERSOCK || (groups & GROUPS_OF_CLAIM) != GROUPS_OF_CLAIM ||
-                groups == EVERY_GROUP || port == own_port)
+                groups == EVERY_GROUP || port == claim->port)
                 continue;
             *pidp = groups == ours && ours != GROUPS_OF_CLAIM ? (int)(port & PID_MASK) : 0;
             if (*pidp == 0 || !has_ended(*pidp))
                 return 0;
         }
-        if (ferror(sockets))
+        if (ferror(claim->sockets))
             return -EIO;
     }
     return RIPTIDE_E_UNKNOWN;
@@ -130,11 +131,6 @@ int claim_take(struct claim *claim, struct riptide_error *error)
 {
     int holder = 0, r;
 
-    if (claim->error) {
-        error_set(error, "/proc/net/netlink: %s: who manages this network namespace cannot be seen",
-                  strerror(-claim->error));
-        return claim->error;
-    }
     /* From a port that the kernel chose nobody can tell our PID. */
     r = join(claim,
              (claim->port & PID_MASK) == (uint32_t)claim->pid ? groups_of_us() : GROUPS_OF_CLAIM);
@@ -143,12 +139,15 @@ int claim_take(struct claim *claim, struct riptide_error *error)
     if (r < 0)
         return r;
     /* First the claim, then the look: of two that begin at once none misses the other. */
-    r = find_holder(claim->sockets, claim->port, &holder);
+    r = claim_find_holder(claim, &holder);
     if (r == RIPTIDE_E_UNKNOWN)
         return 0;
     drop(claim);
-    if (r < 0)
+    if (r < 0) {
+        error_set(error, "/proc/net/netlink: %s: who manages this network namespace cannot be seen",
+                  strerror(-r));
         return r;
+    }
     if (holder == 0)
         error_set(error, "a process that cannot be seen from here already manages this network "
                          "namespace; stop it first");

@@ -43,12 +43,14 @@ class Applier(KernelHandle[Route, ApplierStats]):
         return bool(self.stats().is_idle)
 
 
-def flush(**options: Unpack[ApplierConfig]) -> str:
+def flush(**options: Unpack[ApplierConfig]) -> tuple[str, int]:
     """Removes rules and routes of ours, of any process, in the namespace of this thread.
 
-    Returns a line that says what it removed. Errors: OSError.
+    Returns a line that says what it removed (with dry_run, what is there), and the PID of the
+    process that manages the namespace and may restore them: 0 is nobody. Errors: OSError.
     """
     error = new_error()
     config = new_config("struct riptide_applier_config *", options, [])
-    check(lib.riptide_applier_flush(config, error), error)
-    return text(error.text)
+    result = lib.riptide_applier_flush(config, error)
+    check(min(result, 0), error)
+    return text(error.text), result

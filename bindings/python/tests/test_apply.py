@@ -58,9 +58,12 @@ def test_routes_that_are_left_stay_and_are_flushed(net: Network) -> None:
         applier.start()
         applier.set(Wanted("203.0.113.7", initcwnd=40))
         settle(applier)
+        assert riptide.flush(dry_run=True) == ("rules 2, routes 1", os.getpid())
         applier.close(leave_routes=True)
         assert windows(net.host) == {"203.0.113.7": 40}
-        assert riptide.flush() == "removed: rules 2, routes 1"
+        assert riptide.flush(dry_run=True) == ("rules 2, routes 1", 0)
+        assert riptide.flush() == ("removed: rules 2, routes 1", 0)
+        assert riptide.flush(dry_run=True) == ("", 0)
         assert windows(net.host) == {}
 
 

@@ -162,8 +162,7 @@ static int remove_unknown(struct router *router, uint32_t parts)
 
 static void say_removed(const struct router *router, const char *what, struct riptide_error *error)
 {
-    error_set(error, "%s: rules %u, routes %u", what, router->removed.rules,
-              router->removed.routes);
+    error_set(error, "%srules %u, routes %u", what, router->removed.rules, router->removed.routes);
 }
 
 int router_start(struct router *router, bool has_rules, struct riptide_error *error)
@@ -188,8 +187,8 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     }
     router->budget = BUDGET_MAX; /* whatever the scan of the start has cost */
     error_set(error, "%s", "");
-    if (router->removed.rules + router->removed.routes > 0)
-        say_removed(router, "removed what one that was killed had left", error);
+    if (!router->config.dry_run && router->removed.rules + router->removed.routes > 0)
+        say_removed(router, "removed what one that was killed had left: ", error);
     return 0;
 }
 
@@ -217,15 +216,22 @@ int router_stop(struct router *router)
 int router_flush(struct router *router, struct riptide_error *error)
 {
     const struct rule none = { .family = AF_INET, .table = router->config.table };
-    int r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
+    int r;
 
+    if (router->config.dry_run) {
+        r = scan(router, SCAN_RULES | SCAN_ROUTES);
+        if (r == 0 && router->removed.rules + router->removed.routes > 0)
+            say_removed(router, "", error);
+        return r;
+    }
+    r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
     /* Where nothing was there to be removed, the kernel has not said yet whether we may. */
     if (r == 0 && netlink_request(&router->channel,
                                   message_rule(netlink_room(&router->channel), RTM_DELRULE, &none),
                                   NULL) == -EPERM)
         r = -EPERM;
     if (r == 0)
-        say_removed(router, "removed", error);
+        say_removed(router, "removed: ", error);
     return r;
 }
 

@@ -91,7 +91,7 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
 /* Of a paused one: removes its routes, and the rules that remain, forgets all destinations. */
 int router_stop(struct router *router);
 
-/* Removes those of any process, whether it was started or not; `error` says which. */
+/* Removes those of any process, whether it was started or not; `error` says which, as apply.h. */
 int router_flush(struct router *router, struct riptide_error *error);
 
 /* Whether rules lead to all routes. */

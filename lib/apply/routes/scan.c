@@ -44,12 +44,13 @@ static void on_our_route(struct router *router, const struct route *route)
     bool is_known = target && target->is_in_kernel && target->base &&
                     target->base->route.priority == route->priority &&
                     route->table == router->config.table;
-    int r;
+    int r = 0;
 
-    if (is_known || !router->is_claimed)
+    if (is_known)
         return;
-    r = netlink_request(&router->channel,
-                        message_route_delete(netlink_room(&router->channel), route), NULL);
+    if (router->is_claimed)
+        r = netlink_request(&router->channel,
+                            message_route_delete(netlink_room(&router->channel), route), NULL);
     router->removed.routes += r == 0;
     /* The next scan finds it again. */
     if (r < 0 && r != -ESRCH)

@@ -196,9 +196,11 @@ int sync_targets(struct router *router)
 static int send_rule(struct router *router, uint16_t type, const struct rule *rule,
                      struct riptide_error *error)
 {
-    int r = netlink_request(&router->channel,
-                            message_rule(netlink_room(&router->channel), type, rule), error);
+    int r = 0;
 
+    if (router->is_claimed)
+        r = netlink_request(&router->channel,
+                            message_rule(netlink_room(&router->channel), type, rule), error);
     return r == (type == RTM_DELRULE ? -ENOENT : -EEXIST) ? 0 : r;
 }
 
@@ -233,8 +235,7 @@ int sync_check_rules(struct router *router, int i)
     const struct rules *rules = &router->seen[i];
     int first = 0, r;
 
-    if (!router->is_claimed ||
-        (router->own[i].is_in_place && rules_has_ours_in_place(rules, router->config.table)))
+    if (router->own[i].is_in_place && rules_has_ours_in_place(rules, router->config.table))
         return 0;
     for (uint32_t n = 0; n < rules->n; n++) {
         const struct rule *rule = &rules->list[n];
