@@ -64,9 +64,9 @@ class Testbed:
                 self.on_time = self.evaluation.note_wan(self.counters)
 
     def _add_host(self, name):
-        # Before adding, as `add` may be interrupted.
+        # The removal comes first: this may be interrupted. An `ip` whose start was interrupted gets no input.
         self._stack.callback(subprocess.run, ["ip", "netns", "delete", name], stderr=subprocess.DEVNULL, check=False)
-        wanbox.ip("netns", "add", name)
+        subprocess.run(["ip", "-batch", "-"], check=True, input=f"netns add {name}", text=True)
         with wanbox.inside(name):
             for key, value in self._sysctls.items():
                 with open(f"/proc/sys/net/{key}", "w", encoding="ascii") as file:
