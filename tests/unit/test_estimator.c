@@ -138,19 +138,25 @@ TEST(path_mtu_is_the_smallest_of_the_open_connections)
 }
 
 /* Below 5 ms a first flight is not paced. */
-TEST(path_that_becomes_too_short_to_be_paced_is_news)
+TEST(path_too_short_to_be_paced_and_rto_min_are_news)
 {
-    static const uint32_t min_rtts_us[] = { 4999, 4000, 5000, 9000, 4000 };
-    static const bool is_news[] = { true, false, true, false, true };
-    ESTIMATOR *estimator = estimator_of_policy("paper");
+    static const struct {
+        uint32_t min_rtt_us, rtt_us;
+        bool is_news;
+    } seconds[] = {
+        { 4999, 9000, true }, { 4000, 9000, false }, { 5000, 9000, true },  { 9000, 9000, false },
+        { 4000, 9000, true }, { 4000, 9000, false }, { 4000, 27000, true },
+    };
+    ESTIMATOR *estimator = ESTIMATOR_WITH("bdp", config.rto_min_floor_us = 1000);
 
     set_pacing(estimator, true);
-    for (size_t i = 0; i < COUNT(min_rtts_us); i++) {
-        struct riptide_sample sample = sample_of("192.0.2.1", 30);
+    EACH(row, seconds) {
+        struct riptide_sample sample = busy(1); /* the smallest window, by each path */
 
-        sample.min_rtt_us = min_rtts_us[i];
-        show(estimator, sample, (i + 1) * S);
-        assert_int_equal(pop_all(estimator), is_news[i]);
+        sample.min_rtt_us = row->min_rtt_us;
+        sample.rtt_us = row->rtt_us;
+        show(estimator, sample, (unit_row + 1) * S);
+        assert_row(pop_all(estimator) == row->is_news);
     }
 }
 
@@ -180,19 +186,6 @@ TEST(rto_min_is_the_largest_delay_in_steps)
         show(estimator, sample, S);
         assert_int_equal(explain(estimator).rto_min_us, row->rto_min_us);
     }
-}
-
-TEST(rto_min_alone_is_a_change)
-{
-    ESTIMATOR *estimator = ESTIMATOR_WITH("bdp", config.rto_min_floor_us = 1000);
-    struct riptide_sample sample = busy(20);
-
-    for (uint64_t s = 1; s < 4; s++) {
-        sample.rtt_us = s < 3 ? RTT_US : 3 * RTT_US;
-        show(estimator, sample, s * S);
-        assert_int_equal(pop_all(estimator), s != 2);
-    }
-    assert_int_equal(cwnd_of(estimator), 20);
 }
 
 /* And a walk over all comes to each window once. */

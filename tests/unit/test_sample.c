@@ -130,36 +130,26 @@ TEST(figures_that_mean_there_is_none)
 TEST(classes_of_destinations)
 {
     static const struct {
+        const char *address;
         bool is_local;
-        uint8_t family;
-        uint8_t dst[16];
     } cases[] = {
-        { true, AF_INET, { 127, 0, 0, 1 } },
-        { false, AF_INET, { 126, 255, 255, 255 } },
-        { false, AF_INET, { 128, 0, 0, 1 } },
-        { true, AF_INET, { 224, 0, 0, 1 } },
-        { false, AF_INET, { 223, 255, 255, 254 } },
-        { false, AF_INET, { 240, 0, 0, 1 } },
-        { true, AF_INET, { 255, 255, 255, 255 } },
-        { false, AF_INET, { 255, 255, 255, 254 } },
-        { true, AF_INET, { 0, 0, 0, 0 } },
-        { false, AF_INET, { 0, 0, 0, 1 } },
-        { true, AF_INET, { 169, 254, 0, 1 } },
-        { false, AF_INET, { 169, 253, 0, 1 } },
-        { true, AF_INET6, { [15] = 1 } },
-        { false, AF_INET6, { [15] = 2 } },
-        { true, AF_INET6, { 0 } },
-        { true, AF_INET6, { 0xff, 0x02, [15] = 1 } },
-        { true, AF_INET6, { 0xfe, 0x80, [15] = 1 } },
-        { true, AF_INET6, { 0xfe, 0xbf, [15] = 1 } },
-        { false, AF_INET6, { 0xfe, 0xc0, [15] = 1 } },
-        { false, AF_INET6, { 0xfd, 0x80, [15] = 1 } },
-        { true, AF_INET6, { [10] = 0xff, [11] = 0xff, 127, 0, 0, 1 } },
-        { true, AF_INET6, { [10] = 0xff, [11] = 0xff, 169, 254, 0, 1 } },
+        { "127.0.0.1", true },        { "126.255.255.255", false }, { "128.0.0.1", false },
+        { "224.0.0.1", true },        { "223.255.255.254", false }, { "240.0.0.1", false },
+        { "255.255.255.255", true },  { "255.255.255.254", false },
+        { "0.0.0.0", true },          { "0.0.0.1", false },
+        { "169.254.0.1", true },      { "169.253.0.1", false },
+        { "::1", true },              { "::2", false },             { "::", true },
+        { "ff02::1", true },          { "fe80::1", true },          { "febf::1", true },
+        { "fec0::1", false },         { "fd80::1", false },
+        { "::ffff:127.0.0.1", true }, { "::ffff:169.254.0.1", true },
     };
 
-    EACH(row, cases)
-        assert_row(sample_is_local(row->family, row->dst) == row->is_local);
+    EACH(row, cases) {
+        uint8_t family = strchr(row->address, ':') ? AF_INET6 : AF_INET, address[16];
+
+        assert_int_equal(inet_pton(family, row->address, address), 1);
+        assert_row(sample_is_local(family, address) == row->is_local);
+    }
 }
 
 TEST(message_that_ends_inside_an_attribute_is_malformed)

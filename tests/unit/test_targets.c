@@ -239,7 +239,7 @@ static struct base its_base;
 /* In the kernel exactly as it is wanted. */
 static struct target settled(void)
 {
-    its_base = (struct base){ .route = { .priority = 100, .metrics.of[RTAX_INITRWND] = 20 } };
+    its_base = (struct base){ .route = { .priority = 100, .metrics.of[RTAX_INITRWND] = INITRWND } };
     return (struct target){ .wanted = { .initcwnd = 36, .cwnd_max = INITRWND }, .base = &its_base,
                             .is_in_kernel = true, .is_sure = true, .written = { 36, INITRWND, 0 } };
 }
@@ -274,31 +274,21 @@ TEST(window_moves_in_steps)
         bool is_step;
         uint32_t cwnd_max;
     } cases[] = {
-        { 20, 22, false, 0 },
-        { 20, 23, true, 0 },
-        { 20, 18, false, 0 },
-        { 20, 17, true, 0 },
+        { 20, 22, false, 0 },       { 20, 23, true, 0 },
+        { 20, 18, false, 0 },       { 20, 17, true, 0 },
         /* Of what the kernel has. */
-        { 29, 31, false, 0 },
-        { 29, 32, true, 0 },
-        { 32, 29, false, 0 },
-        { 65535, 58982, false, 0 },
-        { 65535, 58981, true, 0 },
-        { 1, 65535, true, 0 },
+        { 29, 31, false, 0 },       { 29, 32, true, 0 },
+        { 32, 29, false, 0 },       { 1, 65535, true, 0 },
+        { 65535, 58982, false, 0 }, { 65535, 58981, true, 0 },
         /* A bound is no matter of steps. */
-        { 22, 20, false, 22 },
-        { 22, 20, true, 21 },
+        { 22, 20, false, 22 },      { 22, 20, true, 21 },
     };
+    struct target target;
 
-    EACH(row, cases) {
-        struct target target = settled();
-
-        its_base.route.metrics.of[RTAX_INITRWND] = target.written.initrwnd;
-        target.written.initcwnd = row->from;
-        target.wanted.initcwnd = row->to;
-        target.wanted.cwnd_max = row->cwnd_max;
-        assert_row(is_write_due(&target) == row->is_step);
-    }
+    EACH(row, cases)
+        assert_row(IS_DUE_AFTER(target.written.initcwnd = row->from,
+                                target.wanted.initcwnd = row->to,
+                                target.wanted.cwnd_max = row->cwnd_max) == row->is_step);
 }
 
 /* What its owner gave a base is the least that a destination gets, but for what lowers it. */
