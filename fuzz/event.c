@@ -120,26 +120,21 @@ static void check_inside(const struct router *router, const struct riptide_prefi
     }
 }
 
-static void check_route(const struct router *router, const struct nlmsghdr *message)
+static void check(const struct router *router, const struct nlmsghdr *message)
 {
     struct route route;
 
-    if (route_parse(&route, message) < 0) {
-        CASE_CHECK(router->scan_wanted == SCAN_ALL);
-        check_inside(router, NULL);
-    } else if (route.table == router->config.table) {
-        CASE_CHECK(route.is_cached || router->scan_wanted & SCAN_ROUTES);
-    } else if (!route.is_cached) {
-        check_inside(router, &route.dst);
-    }
-}
-
-static void check(const struct router *router, const struct nlmsghdr *message)
-{
     switch (message->nlmsg_type) {
     case RTM_NEWROUTE:
     case RTM_DELROUTE:
-        check_route(router, message);
+        if (route_parse(&route, message) < 0) {
+            CASE_CHECK(router->scan_wanted == SCAN_ALL);
+            check_inside(router, NULL);
+        } else if (route.table == router->config.table) {
+            CASE_CHECK(route.is_cached || router->scan_wanted & SCAN_ROUTES);
+        } else if (!route.is_cached) {
+            check_inside(router, &route.dst);
+        }
         break;
     case RTM_NEWLINK:
     case RTM_DELLINK:

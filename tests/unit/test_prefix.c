@@ -54,9 +54,12 @@ TEST(text_comes_back)
         { "::ffff:203.0.113.7", "203.0.113.7" },
     };
     static const struct riptide_prefix v6 = { AF_INET6, 33, { 0x20, 0x01, 0x0d, 0xb8, 0x80 } };
+    static const struct riptide_prefix unknown = { .family = AF_UNIX };
     struct riptide_prefix parsed = prefix("2001:db8:8000::/33");
 
     assert_memory_equal(&parsed, &v6, sizeof(v6));
+    assert_format(&unknown, "?");
+    assert_false(prefix_is_valid(&unknown));
     EACH(row, pairs) {
         parsed = prefix((*row)[0]);
         assert_true(prefix_is_valid(&parsed));
@@ -105,14 +108,6 @@ TEST(mapped_addresses_become_v4)
     assert_int_equal(parsed.family, AF_INET6);
     assert_int_equal(parsed.len, 128);
     assert_memory_equal(parsed.addr, almost, sizeof(almost));
-}
-
-TEST(unknown_family_is_no_prefix)
-{
-    struct riptide_prefix prefix = { .family = AF_UNIX };
-
-    assert_format(&prefix, "?");
-    assert_false(prefix_is_valid(&prefix));
 }
 
 /* All bits set: each length keeps exactly its own, and does not affect later bits. */
