@@ -59,22 +59,18 @@ static bool is_refused(int r, struct riptide_error *error)
     return r == -ECHILD && strcmp(error->text, expected) == 0;
 }
 
-static bool is_agent_refused(struct riptide_agent *agent)
+static bool are_calls_refused(struct riptide_agent *agent)
 {
+    const struct riptide_wanted wanted = { .dst = { AF_INET, 32, { 198, 51, 100, 1 } } };
+    const struct riptide_sample *sample;
     struct riptide_error error;
 
     return is_refused(riptide_agent_start(agent, &error), &error) &&
            is_refused(riptide_agent_save(agent, false, &error), &error) &&
            is_refused(riptide_agent_stop(agent, &error), &error) &&
-           riptide_agent_set_paused(agent, true) == -ECHILD && riptide_agent_dispatch(agent) == -ECHILD;
-}
-
-static bool are_stages_refused(struct riptide_agent *agent)
-{
-    const struct riptide_wanted wanted = { .dst = { AF_INET, 32, { 198, 51, 100, 1 } } };
-    const struct riptide_sample *sample;
-
-    return riptide_observer_start(agent->observer) == -ECHILD &&
+           riptide_agent_set_paused(agent, true) == -ECHILD &&
+           riptide_agent_dispatch(agent) == -ECHILD &&
+           riptide_observer_start(agent->observer) == -ECHILD &&
            riptide_observer_dispatch(agent->observer) == -ECHILD &&
            riptide_observer_pop(agent->observer, &sample) == -ECHILD &&
            riptide_applier_set(agent->applier, &wanted) == -ECHILD &&
@@ -95,7 +91,7 @@ TEST(agent_and_stages_are_refused_in_a_child_of_fork)
     child = fork();
     if (child == 0) {
         /* Not by exit(2), at which valgrind would look for leaks of the child's copies. */
-        if (is_agent_refused(agent) && are_stages_refused(agent))
+        if (are_calls_refused(agent))
             execl("/bin/true", "true", NULL);
         _exit(EXIT_FAILURE);
     }

@@ -88,9 +88,10 @@ TEST(paths_have_a_longest)
     assert_int_equal(value_path.parse(&path, longest + 1), 0);
 }
 
-TEST(prefixes)
+TEST(lists_grow_by_what_can_be_read_as_a_whole)
 {
     struct value_list list = { .items = NULL };
+    const struct riptide_port_range *ports;
 
     assert_int_equal(value_prefixes.parse(&list, "10.0.0.0/8"), 0);
     assert_int_equal(value_prefixes.parse(&list, "2001:db8::1"), 0);
@@ -100,13 +101,8 @@ TEST(prefixes)
     assert_int_equal(value_prefixes.parse(&list, "10.1.0.0/16, 10.2.0.0/16"), 0);
     assert_int_equal(list.n, 4);
     free(list.items);
-}
 
-TEST(ports)
-{
-    struct value_list list = { .items = NULL };
-    const struct riptide_port_range *ports;
-
+    list = (struct value_list){ .items = NULL };
     assert_int_equal(value_ports.parse(&list, "443"), 0);
     assert_int_equal(value_ports.parse(&list, "8000-8099"), 0);
     assert_int_equal(value_ports.parse(&list, "0-65535"), 0);
