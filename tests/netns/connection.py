@@ -121,6 +121,10 @@ class TcpInfo:
         self.data_segs_out = struct.unpack_from("=I", data, 156)[0]
         self.snd_wnd_bytes = struct.unpack_from("=I", data, 228)[0]
 
+    def pace(self, rtt_us):
+        """The pacing rate, in windows per round trip."""
+        return self.pacing_rate * rtt_us / 1e6 / (self.cwnd * self.mss_bytes)
+
 
 def tcp_info(end):
     return TcpInfo(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 232))
@@ -134,9 +138,9 @@ def pacing_limit(end):
 def first_pace(connection, n_bytes=100_000):
     """Begins to send; returns the pacing rate, in windows per round trip. TCP's own is 1.2 or 2."""
     connection.near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * n_bytes)
-    before = tcp_info(connection.near)
+    rtt_us = tcp_info(connection.near).rtt_us
     connection.near.send(bytes(n_bytes))
-    return tcp_info(connection.near).pacing_rate * before.rtt_us / 1e6 / (before.cwnd * before.mss_bytes)
+    return tcp_info(connection.near).pace(rtt_us)
 
 
 def transfer(connect, n_bytes, **options):

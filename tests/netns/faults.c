@@ -243,17 +243,17 @@ static int dispatch(struct run *run)
     const struct riptide_agent_event *event;
     int r = riptide_agent_dispatch(run->agent);
 
-    if (shim_failures() > run->n_failures) {
-        run->n_failures = shim_failures();
+    if (shim.n_failed > run->n_failures) {
+        run->n_failures = shim.n_failed;
         run->failed_ns = read_ns(CLOCK_BOOTTIME);
         run->rounds_after = 0;
         run->is_right = false;
     }
     while (riptide_agent_pop(run->agent, &event) == 0) {
-        shim_pause();
+        shim.is_following = false;
         if (event->kind == RIPTIDE_AGENT_TICK)
             on_round(run, event->tick);
-        shim_resume();
+        shim.is_following = true;
     }
     if (run->rounds > 0 && !run->has_asked && r >= 0)
         ask(run);
@@ -327,7 +327,7 @@ static void check_kernel(const char *after)
 /* After agent and flush: nothing is left, here or in the kernel. */
 static void check_end(bool is_flushed, uint32_t fds_before)
 {
-    if (shim_blocks() != 0)
+    if (shim.n_blocks != 0)
         complain("memory was not freed", "");
     if (count_fds() != fds_before)
         complain("files were not closed", "");
@@ -342,9 +342,9 @@ static int flush(void)
     struct riptide_error error = { .text = "" };
     int r;
 
-    shim_pause();
+    shim.is_following = false;
     change_route(true, applier_config.table, OUR_PROTOCOL);
-    shim_resume();
+    shim.is_following = true;
     r = riptide_applier_flush(&applier_config, &error);
     expect_line(r, &error);
     return r;
@@ -361,29 +361,29 @@ static enum ending run_plan(const struct shim_plan *plan)
     is_right = true;
     shim_start(plan);
     r = live(&run);
-    shim_pause();
+    shim.is_following = false;
     all_read(&run, reached[1]);
     if (r >= 0 && run.failed_ns && !run.is_right)
         complain("the routes did not become right", reached[1]);
-    shim_resume();
+    shim.is_following = true;
     if (run.is_started) {
         riptide_agent_save(run.agent, false, NULL);
         stopped = riptide_agent_stop(run.agent, &error);
         expect_line(stopped, &error);
     }
     riptide_agent_free(run.agent);
-    shim_pause();
+    shim.is_following = false;
     /* Where taking back failed as well, flush must do. */
     if ((stopped == 0 || error.field) && plan->n_fail <= 1)
         check_kernel("left in the kernel");
-    shim_resume();
+    shim.is_following = true;
     flushed = flush();
-    shim_pause();
+    shim.is_following = false;
     check_end(flushed == 0 && plan->n_fail <= 1, fds_before);
     check_state();
     if (!is_right)
         return ENDED_WRONG;
-    return shim_failures() == 0 ? ENDED_UNTOUCHED : ENDED_WELL;
+    return shim.n_failed == 0 ? ENDED_UNTOUCHED : ENDED_WELL;
 }
 
 /* What a run without faults reaches is what the others are measured by. */
@@ -486,7 +486,7 @@ int main(int argc, char **argv)
     static char out[BUFSIZ]; /* no block of libc's own among those that are counted */
 
     setvbuf(stdout, out, _IOLBF, sizeof(out));
-    shim_pause();
+    shim.is_following = false;
     if (argc < 5)
         return 2;
     plan.kind = (enum shim_kind)atoi(argv[2]);

@@ -57,21 +57,19 @@ class Run(Closing):
     def close(self):
         self.twins.close()
 
-    def start(self, setup):
-        """Routing first, then Riptide's destinations, all at once."""
-        for line in setup:
+    def happen(self, lines, windows=()):
+        """Routing first, then windows for destinations, all at once."""
+        for line in lines:
             self.twins.happen(line)
-        self.twins.driver.send(self.windows)
+        self.twins.driver.send(windows)
         self.base, self.mtus = self.twins.judge(), self.twins.mtus()
 
     def event(self, lines, figures):
         """Executes lines first on the twin, so that the right answer is known before the host's."""
         twins = self.twins
+        figures.counts["events"] += 1
         if any(line.startswith("wait ") for line in lines):
-            for line in lines:
-                self.twins.happen(line)
-            self.base, self.mtus = twins.judge(), twins.mtus()
-            figures.counts["events"] += 1
+            self.happen(lines)
             return
         is_about_links = any(" link " in line or " addr " in line for line in lines)
         said = [twins.tell_twin(line) for line in lines]
@@ -95,7 +93,6 @@ class Run(Closing):
         if sample:
             self._watch(sample, batch, figures, lines)
         twins.judge(base)
-        figures.counts["events"] += 1
 
     def _watch(self, sample, batch, figures, lines):
         """How long the answers for some of the changed destinations stay wrong, after the last ip(8) has ended."""
@@ -124,7 +121,7 @@ def run(seed, n_events, kinds, figures, n_hosts=N_HOSTS):
     try:
         routing = Routing(case.rng, case.dsts, kinds)
         lines += routing.setup()
-        case.start(lines)
+        case.happen(lines, case.windows)
         lines.append("# windows are set here")
         for _ in range(n_events):
             event = routing.event()

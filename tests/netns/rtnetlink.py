@@ -11,7 +11,7 @@ import struct
 from netns import TABLE, Closing
 
 NLMSG_ERROR, NLMSG_DONE = 2, 3
-NLM_F_REQUEST, NLM_F_DUMP = 1, 0x300
+NLM_F_REQUEST, NLM_F_DUMP, NLM_F_DUMP_INTR = 1, 0x300, 0x10
 RTM_GETLINK = 18
 RTM_GETADDR = 22
 RTM_GETROUTE = 26
@@ -54,6 +54,15 @@ def attributes(data):
         if length < 4:
             break
         yield kind & 0x3fff, data[at + 4:at + length]
+        at += (length + 3) & ~3
+
+
+def messages(data):
+    """The messages of a datagram: (type, flags, bytes after the netlink header)."""
+    at = 0
+    while at + 16 <= len(data):
+        length, kind, flags = struct.unpack_from("=IHH", data, at)
+        yield kind, flags, data[at + 16:at + length]
         at += (length + 3) & ~3
 
 
@@ -124,32 +133,25 @@ class Rtnetlink(Closing):
                 answers[sequence_of(view, 8)[0]] = bytes(view[4:6]) + bytes(view[16:n_bytes])
         return answers
 
-    def request(self, kind, body):
+    def send(self, kind, body, flags):
+        header = struct.pack("=IHHII", 16 + len(body), kind, NLM_F_REQUEST | flags, 0, 0)
+        self.socket.send(header + body)
+
+    def request(self, kind, body, flags=0):
         """Sends a message that has one answer, and returns that."""
-        self.socket.send(struct.pack("=IHHII", 16 + len(body), kind, NLM_F_REQUEST, 0, 0) + body)
-        data = self.socket.recv(1 << 16)
-        return struct.unpack_from("=H", data, 4)[0], data[16:]
+        self.send(kind, body, flags)
+        return next(messages(self.socket.recv(1 << 16)))
 
     def dump(self, kind, body):
         """The messages of a dump, each as its bytes after the netlink header; repeated if changes
         interrupted it."""
         while True:
-            self.socket.send(struct.pack("=IHHII", 16 + len(body), kind,
-                                         NLM_F_REQUEST | NLM_F_DUMP, 0, 0) + body)
-            found, is_interrupted, is_done = [], False, False
-            while not is_done:
-                data = self.socket.recv(1 << 16)
-                at = 0
-                while at + 16 <= len(data):
-                    length, kind_found, flags = struct.unpack_from("=IHH", data, at)
-                    is_interrupted |= bool(flags & 0x10)
-                    if kind_found in (NLMSG_DONE, NLMSG_ERROR):
-                        is_done = True
-                        break
-                    found.append(data[at + 16:at + length])
-                    at += (length + 3) & ~3
-            if not is_interrupted:
-                return found
+            self.send(kind, body, NLM_F_DUMP)
+            found = []
+            while not found or found[-1][0] not in (NLMSG_DONE, NLMSG_ERROR):
+                found += messages(self.socket.recv(1 << 16))
+            if not any(flags & NLM_F_DUMP_INTR for _, flags, _ in found):
+                return [body for *_, body in found[:-1]]
 
 
 class Route:

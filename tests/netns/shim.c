@@ -14,7 +14,6 @@
 #include <linux/netlink.h>
 #include <poll.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,9 +31,8 @@
 enum { MAX_PARTS = 8, MAX_REFUSED = 64, BATCH_BYTES = 256 * 1024 };
 
 static struct shim_plan current;
-static bool is_following;
-static uint32_t n_seen, n_failed;
-static int64_t n_blocks;
+static uint32_t n_seen;
+struct shim shim;
 
 /* Requests whose acknowledgement is to become a refusal. */
 static uint32_t refused[MAX_REFUSED];
@@ -43,29 +41,8 @@ static uint32_t n_refused;
 void shim_start(const struct shim_plan *plan)
 {
     current = *plan;
-    n_seen = n_failed = n_refused = 0;
-    n_blocks = 0;
-    is_following = true;
-}
-
-void shim_resume(void)
-{
-    is_following = true;
-}
-
-void shim_pause(void)
-{
-    is_following = false;
-}
-
-uint32_t shim_failures(void)
-{
-    return n_failed;
-}
-
-int64_t shim_blocks(void)
-{
-    return n_blocks;
+    n_seen = n_refused = 0;
+    shim = (struct shim){ .is_following = true };
 }
 
 static bool is_turn(void)
@@ -73,14 +50,14 @@ static bool is_turn(void)
     n_seen++;
     if (current.n == 0 || n_seen < current.n || n_seen >= current.n + current.n_fail)
         return false;
-    n_failed++;
+    shim.n_failed++;
     return true;
 }
 
 /* Whether this allocation fails. */
 static bool lacks_memory(void)
 {
-    if (!is_following || current.kind != SHIM_ALLOCATION || !is_turn())
+    if (!shim.is_following || current.kind != SHIM_ALLOCATION || !is_turn())
         return false;
     errno = ENOMEM;
     return true;
@@ -91,7 +68,7 @@ static bool fails(const int *errors)
 {
     bool can = current.error == EPERM;
 
-    if (!is_following || current.kind != SHIM_CALL)
+    if (!shim.is_following || current.kind != SHIM_CALL)
         return false;
     for (; *errors; errors++)
         can |= *errors == current.error;
@@ -127,7 +104,7 @@ static void (*real(const char *name))(void)
         if (!next)                                                                                 \
             next = REAL(name);                                                                     \
         block = lacks_memory() ? NULL : next arguments;                                            \
-        n_blocks += is_following && block && (is_new);                                             \
+        shim.n_blocks += shim.is_following && block && (is_new);                                   \
         return block;                                                                              \
     }
 
@@ -146,7 +123,7 @@ void free(void *block)
     is_looking = true;
     if (!next)
         next = REAL(free);
-    n_blocks -= is_following && block;
+    shim.n_blocks -= shim.is_following && block;
     next(block);
 }
 
@@ -238,7 +215,7 @@ static const void *with_refusals(const void *bytes, size_t n)
 {
     static _Alignas(struct nlmsghdr) unsigned char copy[BATCH_BYTES];
 
-    if (!is_following || current.kind != SHIM_REQUEST || n > sizeof(copy))
+    if (!shim.is_following || current.kind != SHIM_REQUEST || n > sizeof(copy))
         return bytes;
     memcpy(copy, bytes, n);
     for (size_t at = 0; at + sizeof(struct nlmsghdr) <= n;) {
@@ -311,7 +288,7 @@ static size_t shortened(int fd, size_t n)
 {
     struct stat found;
 
-    if (!is_following || current.kind != SHIM_SHORT || n < 2 || REAL(fstat)(fd, &found) < 0 ||
+    if (!shim.is_following || current.kind != SHIM_SHORT || n < 2 || REAL(fstat)(fd, &found) < 0 ||
         !S_ISREG(found.st_mode) || !is_turn())
         return n;
     return 1;

@@ -6,6 +6,7 @@
 #ifndef RIPTIDE_TESTS_SHIM_H
 #define RIPTIDE_TESTS_SHIM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum shim_kind {
@@ -22,17 +23,13 @@ struct shim_plan {
     uint32_t n_fail; /* how many fail, one after the other */
 };
 
+extern struct shim {
+    bool is_following; /* else what the test does itself succeeds */
+    uint32_t n_failed; /* calls */
+    int64_t n_blocks;  /* that were allocated while the plan was followed, less those freed */
+} shim;
+
 /* From now on, follow the plan. */
 void shim_start(const struct shim_plan *plan);
-
-/* Back to the plan, and leave it for a while: what the test does itself succeeds. */
-void shim_resume(void);
-void shim_pause(void);
-
-/* How many calls have failed. */
-uint32_t shim_failures(void);
-
-/* Blocks that were allocated while the plan was followed, less those that were freed. */
-int64_t shim_blocks(void);
 
 #endif

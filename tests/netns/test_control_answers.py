@@ -5,7 +5,6 @@ import os
 import re
 import signal
 
-import cgroups
 import pytest
 from control import ask, derived, riptide_json, status, wait_rounds
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, wait_until, wait_window
@@ -201,15 +200,17 @@ def test_copies_of_routes_that_the_kernel_refuses_are_said(net, daemon, apply, h
         assert riptided.said().count("203.0.113.1: failed: ") == 1
 
 
-def test_windows_that_the_kernel_refuses_to_the_program_are_said(net, cgroup, preload, tmp_path):
-    (refuses := tmp_path / "no memory").touch()
-    update = f'a == BPF_MAP_UPDATE_ELEM && access("{refuses}", 0) == 0'
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, command=("env", preload(cgroups.refusing_bpf("ENOMEM", update)), RIPTIDED)):
+def test_windows_that_the_kernel_refuses_to_the_program_are_said(net, daemon, no_memory):
+    refuses, preloaded = no_memory
+    cwnd = net.learned("203.0.113.1", 30).cwnd()
+    with daemon("program", command=("env", preloaded, RIPTIDED)) as riptided:
         found = wait_until(lambda: (found := status())["health"] == "degraded" and found, "a refusal")
         assert found["reason"] == "the kernel refuses 1 of 1 windows to the program: Cannot allocate memory"
+        line = f"203.0.113.1: failed: initcwnd {cwnd}: the program's map: Cannot allocate memory\n"
+        assert line in riptided.said()
         refuses.unlink()
         wait_until(lambda: status()["health"] == "ok", "the window")
+        assert net.starts("203.0.113.1") == cwnd
 
 
 @pytest.mark.parametrize("apply", ["routes", "program"])

@@ -38,55 +38,35 @@ def test_all_calls_of_the_library_are_among_them():
     assert called - harmless - symbols("tests/netns/faults", "--defined-only") == set()
 
 
-@pytest.fixture
-def connected(net):
-    """A host with windows to learn."""
-    for n, peer in enumerate(PEERS):
-        net.learned(peer, 20 + 5 * n)
-    return net.host
-
-
 KINDS = ("allocation", "call", "request", "short")  # enum shim_kind
 BACKENDS = ("auto", "routes", "program", "both")  # enum riptide_backend
 
+# Errors, and how many calls at least can fail with each: about three quarters of those of today.
+CALL_ERRORS = {"EINTR": 190, "EAGAIN": 140, "ENOBUFS": 180, "ENOMEM": 220, "EPERM": 300,
+               "EMFILE": 15, "ENODEV": 120, "ENOSPC": 20, "EBUSY": 120, "EIO": 15, "ECANCELED": 1,
+               "EADDRINUSE": 5, "ECONNREFUSED": 3}
+PLANS = [  # backend, kind, error, how many fail one after the other, how many can at least
+    *(("routes", "allocation", "ENOMEM", n_fail, 50) for n_fail in (1, 10)),
+    *(("routes", "call", error, 1, at_least) for error, at_least in CALL_ERRORS.items()),
+    *(("routes", "request", error, 1, 45)
+      for error in ("EINTR", "EAGAIN", "ENOBUFS", "ENOMEM", "EPERM", "ENODEV", "EBUSY")),
+    ("routes", "short", "EINTR", 1, 1),
+    *(("both", "call", error, 1, 10)
+      for error in ("EPERM", "ENOMEM", "EBUSY", "ENOSPC", "EMFILE", "EAGAIN")),
+    *((apply, "allocation", "ENOMEM", 1, 10) for apply in ("both", "program")),
+    ("program", "call", "EPERM", 1, 10),
+]
 
-def fail_each(host, directory, at_least, kind, error, n_fail, *backend):
-    """Runs a plan of tests/netns/faults.c, in which at_least that many calls must fail."""
-    done = host.run(MOUNTED / "tests" / "netns" / "faults", directory / "state", KINDS.index(kind), getattr(errno, error), n_fail,
-                    *backend, check=False, timeout=900)
+
+@pytest.mark.parametrize("apply, kind, error, n_fail, at_least", PLANS)
+def test_each_call_that_fails(net, request, tmp_path, apply, kind, error, n_fail, at_least):
+    """Runs a plan of tests/netns/faults.c on a host with windows to learn."""
+    cgroup = () if apply == "routes" else (request.getfixturevalue("cgroup"),)
+    for n, peer in enumerate(PEERS):
+        net.learned(peer, 20 + 5 * n)
+    done = net.host.run(MOUNTED / "tests" / "netns" / "faults", tmp_path / "state",
+                        KINDS.index(kind), getattr(errno, error), n_fail, BACKENDS.index(apply),
+                        *cgroup, check=False, timeout=900)
     print(done.stdout + done.stderr)
     assert done.returncode == 0
     assert int(re.search(r"^points (\d+),", done.stdout, re.M).group(1)) >= at_least
-
-
-# Errors, and how many calls at least can fail with each: about three quarters of those of today.
-CALL_ERRORS = {"EINTR": 190, "EAGAIN": 140, "ENOBUFS": 180, "ENOMEM": 220, "EPERM": 300, "EMFILE": 15,
-               "ENODEV": 120, "ENOSPC": 20, "EBUSY": 120, "EIO": 15, "ECANCELED": 1, "EADDRINUSE": 5,
-               "ECONNREFUSED": 3}
-REQUEST_ERRORS = ("EINTR", "EAGAIN", "ENOBUFS", "ENOMEM", "EPERM", "ENODEV", "EBUSY")
-
-
-@pytest.mark.parametrize("n_fail", [1, 10])
-def test_allocations_that_fail(connected, tmp_path, n_fail):
-    fail_each(connected, tmp_path, 50, "allocation", "ENOMEM", n_fail)
-
-
-@pytest.mark.parametrize("error", CALL_ERRORS)
-def test_system_calls_that_fail(connected, tmp_path, error):
-    fail_each(connected, tmp_path, CALL_ERRORS[error], "call", error, 1)
-
-
-@pytest.mark.parametrize("error", REQUEST_ERRORS)
-def test_requests_that_the_kernel_refuses(connected, tmp_path, error):
-    fail_each(connected, tmp_path, 45, "request", error, 1)
-
-
-@pytest.mark.parametrize("apply, plan", [
-    *(("both", ("call", error)) for error in ("EPERM", "ENOMEM", "EBUSY", "ENOSPC", "EMFILE", "EAGAIN")),
-    *((apply, ("allocation", "ENOMEM")) for apply in ("both", "program")), ("program", ("call", "EPERM"))])
-def test_windows_by_the_program(connected, cgroup, tmp_path, plan, apply):
-    fail_each(connected, tmp_path, 10, *plan, 1, BACKENDS.index(apply), cgroup)
-
-
-def test_reads_that_are_short(connected, tmp_path):
-    fail_each(connected, tmp_path, 1, "short", "EINTR", 1)

@@ -6,14 +6,13 @@ is stopped while the storm fills the one that it has.
 """
 
 import contextlib
-import struct
 import time
 
 import pytest
 from invariant import Run
 from netns import rules
 from routing_base import OUR_TABLE
-from rtnetlink import Rtnetlink, attributes, u32
+from rtnetlink import Rtnetlink, attributes, messages, u32
 from programs import Driver
 from waiting import stopped
 
@@ -37,13 +36,10 @@ class RuleWatch:
                 data = self.link.socket.recv(1 << 16)
             except BlockingIOError:
                 return found
-            at = 0
-            while at + 16 <= len(data):
-                length, kind = struct.unpack_from("=IH", data, at)
-                got = dict(attributes(data[at + 28:at + length]))
-                if u32.unpack(got.get(FRA_TABLE, bytes(4)))[0] == OUR_TABLE:
-                    found[data[at + 16]] += {RTM_NEWRULE: "+", RTM_DELRULE: "-"}.get(kind, "")
-                at += (length + 3) & ~3
+            for kind, _, body in messages(data):
+                table = dict(attributes(body[12:])).get(FRA_TABLE, bytes(4))
+                if u32.unpack(table)[0] == OUR_TABLE:
+                    found[body[0]] += {RTM_NEWRULE: "+", RTM_DELRULE: "-"}.get(kind, "")
 
 
 def storm(host):
@@ -65,7 +61,7 @@ def test_overrun_removes_the_rules_and_makes_all_right(is_stopped, say):
         if not is_stopped:
             twins.driver.kill()
             twins.driver = Driver(host, 1).wait_ready()
-        case.start([])
+        case.happen([], case.windows)
         before = twins.driver.stats
         watch = RuleWatch(host)
         storm(twins.without_us.host)

@@ -61,7 +61,6 @@ def test_no_user_without_privilege_holds_or_hinders_a_claim(net, n_taken, holder
         done = net.host.run(RIPTIDED, "--once", check=False)
         assert f"{holder.format(daemon.pid)} already manages this network namespace" in done.stderr
         daemon.kill()
-        daemon.process.returncode = 0
         assert "removed: rules 2, routes 1\n" in net.host.run(RIPTIDED, "--flush").stderr
         assert not rules(net.host)
 

@@ -109,11 +109,9 @@ def test_more_windows_are_written_than_a_dispatch_writes(net, cgroup):
         assert [net.connect(f"203.0.113.{last}").cwnd() for last in (1, 64, 65, 128, 129, 150)] == [11, 74, 75, 138, 139, 160]
 
 
-def test_a_newer_window_is_tried_instead_of_one_that_is_refused(net, cgroup, preload, tmp_path):
-    refuses = tmp_path / "no memory"
-    no_memory = preload(cgroups.refusing_bpf("ENOMEM", f'a == BPF_MAP_UPDATE_ELEM && access("{refuses}", 0) == 0'))
-    with Windows(net.host, cgroup, 0, (no_memory,)) as windows:
-        refuses.touch()
+def test_a_newer_window_is_tried_instead_of_one_that_is_refused(net, cgroup, no_memory):
+    refuses, preloaded = no_memory
+    with Windows(net.host, cgroup, 0, (preloaded,)) as windows:
         for cwnd in (20, 30):
             windows.follow(f"set 203.0.113.1 {cwnd}", "set 203.0.113.2 40")
             wait_until(lambda: windows.later() and f" failed {cwnd} " in windows.routes["203.0.113.1"], "a refusal")
@@ -152,12 +150,6 @@ def test_the_pace_is_that_of_the_first_round_trip_alone(path, cgroup, address, p
             connection.close()
 
 
-def pace_of(end, rtt_us=100_000):
-    """The pacing rate, in windows per round trip."""
-    info = tcp_info(end)
-    return info.pacing_rate * rtt_us / 1e6 / (info.cwnd * info.mss_bytes)
-
-
 PACES = pytest.mark.parametrize("percent, least, most", [(50, 1.15, 2.1), (100, 0.9, 1.05)], ids=["50", "100"])
 
 
@@ -186,7 +178,7 @@ def test_a_window_whose_syn_was_sent_again_is_paced_as_others_are(path, cgroup, 
         wait_until(lambda: tcp_info(client).state == 1, "it to be established")
         assert tcp_info(client).cwnd == 100
         client.send(bytes(200_000))
-        assert least < pace_of(client) < most
+        assert least < tcp_info(client).pace(100_000) < most
         assert windows.counts()["paced"] == 2
 
 
@@ -221,7 +213,7 @@ def test_a_server_without_a_round_trip_time_paces_by_the_paths(path, cgroup, ope
             assert tcp_info(accepted).cwnd == 100
             accepted.setblocking(False)
             accepted.send(bytes(200_000))
-            assert least < pace_of(accepted) < most
+            assert least < tcp_info(accepted).pace(100_000) < most
             assert windows.counts()["paced"] == 1
 
 
@@ -356,20 +348,15 @@ def test_what_cannot_be_paced_is_noted_in_no_arm(path, cgroup, rtt_us, arms):
             assert windows.opened(accepted) in arms
 
 
-def greet(connection, n_bytes):
-    """Sends data before an object, as a TLS handshake, until it is acknowledged."""
-    connection.near.send(bytes(n_bytes))
-    wait_acknowledged(connection.near)
-
-
 @pytest.mark.parametrize("congestion", ["cubic", "bbr"])
 def test_a_flight_behind_a_greeting_is_paced_as_the_first(path, cgroup, congestion):
     connect, near, _ = path
     with Windows(near, cgroup) as windows:
         windows.set("10.9.2.1", 60, pacing_percent=100)
         connection = connect(congestion=congestion)
-        greet(connection, 3000)
-        greet(connection, 700)
+        for n_bytes in (3000, 700):  # before an object, as a TLS handshake
+            connection.near.send(bytes(n_bytes))
+            wait_acknowledged(connection.near)
         assert 0.9 < first_pace(connection) < 1.05
 
 

@@ -62,11 +62,11 @@ def test_of_one_destination_each_step_is_a_line(net):
     ((), "203.0.113.5", "no connection to it is open to learn from"),
     (("--scope", "198.51.100.0/24"), V4, "no connection to it is open, or scope, exclude or ports leave it out"),
     (("--exclude", V4), V4, "no connection to it is open, or scope, exclude or ports leave it out"),
-    (("--apply", "routes", "--cgroup", "/"), "10.0.1.10", "no connection to it is open"),
+    (BY_ROUTES, "10.0.1.10", "no connection to it is open"),
 ], ids=["unknown", "scope", "exclude", "own"])
 def test_missing_condition_is_named(net, options, dst, why):
     net.learned(V4, 30)
-    with Daemon(net.host, *(options[:2] if "--cgroup" in options else options)):
+    with Daemon(net.host, *options):
         wait_until(lambda: status()["round"], "a round")
         assert f"  why          {why}" in derived(net.host, dst)
 

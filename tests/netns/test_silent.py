@@ -12,7 +12,7 @@ import pytest
 from netns import Closing, Host, join, wait_until
 from routing_ask import FIRST, PEER, ask, is_as_without_us, is_ours, wait_ours
 from routing_base import OUR_TABLE, default_line, mac
-from rtnetlink import Ways
+from rtnetlink import RTA_DST, RTA_MULTIPATH, Rtnetlink, Ways, attribute, packed
 from programs import Driver
 from twins import Side
 from waiting import stopped
@@ -20,6 +20,7 @@ from waiting import stopped
 DSTS = [f"2001:db8::{n:x}" for n in range(1, 200)]
 ALL_NODES = "ff02::1"
 IPV6_MULTICAST_IF, IPV6_MULTICAST_HOPS = 17, 18
+RTM_NEWROUTE, NLM_F_ACK, NLM_F_REPLACE, NLM_F_CREATE = 24, 4, 0x100, 0x400
 MAX_TURNS = 30  # a busy machine may miss a moment of 1/100 s
 
 
@@ -251,18 +252,16 @@ def put_huge_route(host, dst):
     """Adds or replaces an IPv4 route of 2,500 hops: larger than any message that we read."""
     net, _, length = dst.partition("/")
     with host.entered():
-        link = socket.if_nametoindex("eth0")
-        rtnl = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
-    hops = b"".join(struct.pack("=HBBiHH", 16, 0, 0, link, 8, 5) + bytes([10, 0, 0, 1 + n % 250])
+        index = socket.if_nametoindex("eth0")
+    hops = b"".join(struct.pack("=HBBiHH", 16, 0, 0, index, 8, 5) + bytes([10, 0, 0, 1 + n % 250])
                     for n in range(2500))
     body = struct.pack("=BBBBBBBBI", socket.AF_INET, int(length or 0), 0, 0, 254, 3, 0, 1, 0)
     if length:
-        body += struct.pack("=HH", 8, 1) + socket.inet_aton(net)
-    body += struct.pack("=HH", 4 + len(hops), 9) + hops
-    with rtnl:
-        # NLM_F_REQUEST | NLM_F_ACK | NLM_F_REPLACE | NLM_F_CREATE
-        rtnl.send(struct.pack("=IHHII", 16 + len(body), 24, 0x505, 1, 0) + body)
-        assert struct.unpack_from("=i", rtnl.recv(1 << 16), 16)[0] == 0
+        body += attribute(RTA_DST, packed(net))
+    body += attribute(RTA_MULTIPATH, hops)
+    with Rtnetlink(host) as link:
+        _, _, answer = link.request(RTM_NEWROUTE, body, NLM_F_ACK | NLM_F_REPLACE | NLM_F_CREATE)
+        assert struct.unpack_from("=i", answer)[0] == 0
 
 
 @pytest.mark.parametrize("huge", ["default", "192.0.2.0/24"])

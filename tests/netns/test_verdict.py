@@ -75,13 +75,3 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         after = riptide_json(near, "verdict")
         n_small = [int(re.search(r"(\d+) fit into ten segments", answer.pop("left_out"))[1]) for answer in (found, after)]
         assert after == found and n_small[1] >= n_small[0] + 15  # small ones do not count
-
-
-def test_it_says_why_nothing_is_compared(net, daemon):
-    reason = "no connection is held out, which needs windows by the program (--apply), and --holdout-percent"
-    with daemon("program"):
-        assert " ".join(net.host.run(RIPTIDE, "verdict").stdout.split()).startswith(f"Not known. why {reason}")
-        document = riptide_json(net.host, "verdict")
-        assert (document["time"], document["verdict"]) == (None, "unknown")
-        assert document["reason"].startswith(reason)
-        assert "  effect " not in net.host.run(RIPTIDE, "status").stdout

@@ -45,15 +45,15 @@ class Side(Closing):
         self.host.close()
 
     def tell(self, line):
-        """Runs a line of ip(8), which the kernel may refuse; returns the error text."""
+        """Executes a line, which the kernel may refuse; returns the error text of ip(8)."""
+        if line.startswith("sysctl "):
+            with contextlib.suppress(OSError):  # the link no longer exists, or lacks that address
+                self.host.sysctl(*line.split()[1:])
+            return ""
         done = self.host.run(*line.split(), check=False)
         is_answer = done.returncode in (0, 2) or "evice" in done.stderr or "RTNETLINK answers" in done.stderr
         assert is_answer, f"no line for ip: {line}: {done.stderr}"
         return " ".join(done.stderr.split())
-
-    def set_sysctl(self, line):
-        with contextlib.suppress(OSError):  # the link no longer exists, or lacks that address
-            self.host.sysctl(*line.split()[1:])
 
     def settle(self):
         """Waits for later changes by the kernel itself: states of links, IPv6 addresses."""
@@ -150,19 +150,13 @@ class Twins(Closing):
         if SILENT.search(line):
             self.silent_until = time.monotonic() + SILENT_S
             self.is_silence_over = False
-        if line.startswith("sysctl "):
-            self.without_us.set_sysctl(line)
-        elif line.startswith("ip "):
-            return self.without_us.tell(line)
-        return None
+        return self.without_us.tell(line) if line.startswith(("sysctl ", "ip ")) else None
 
     def tell_host(self, line, expected):
         """Executes the line on the host with Riptide, where the error must be the same."""
         side, got = self.with_us, None
         if line.startswith("wait "):
             time.sleep(float(line.split()[1]))
-        elif line.startswith("sysctl "):
-            side.set_sysctl(line)
         elif line.startswith("set "):
             self.driver.send([line])
         elif line.startswith("ours: "):

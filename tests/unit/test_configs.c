@@ -242,10 +242,15 @@ TEST(what_is_not_there_is_not_written)
 }
 
 /* Values of a newer caller that are unknown here are not ignored silently. */
-TEST(each_byte_behind_what_is_wanted_is_refused_and_a_bound_beyond_all_windows)
+TEST(each_byte_behind_what_is_wanted_is_refused_and_figures_beyond_their_limits)
 {
+    static const struct riptide_wanted beyond[] = {
+        { .initcwnd = RIPTIDE_CWND_LIMIT + 1 },          { .cwnd_max = RIPTIDE_CWND_LIMIT + 1 },
+        { .base_cwnd = RIPTIDE_CWND_LIMIT + 1 },         { .pacing_percent = 101 },
+        { .rto_min_us = RIPTIDE_RTO_MIN_LIMIT_US + 1 },
+    };
     struct riptide_applier *applier;
-    struct riptide_wanted wanted = { .dst = { AF_INET, 32, { 192, 0, 2, 1 } }, .initcwnd = 20 };
+    struct riptide_wanted wanted = { .dst = prefix("192.0.2.1"), .initcwnd = 20 };
 
     assert_int_equal(riptide_applier_new(&applier, NULL, NULL), 0);
     assert_int_equal(riptide_applier_set(applier, &wanted), 0);
@@ -254,7 +259,10 @@ TEST(each_byte_behind_what_is_wanted_is_refused_and_a_bound_beyond_all_windows)
         assert_int_equal(riptide_applier_set(applier, &wanted), RIPTIDE_E_INVALID);
         ((char *)&wanted)[i] = 0;
     }
-    wanted.cwnd_max = RIPTIDE_CWND_LIMIT + 1;
-    assert_int_equal(riptide_applier_set(applier, &wanted), RIPTIDE_E_INVALID);
+    EACH(row, beyond) {
+        wanted = *row;
+        wanted.dst = prefix("192.0.2.1");
+        assert_int_equal(riptide_applier_set(applier, &wanted), RIPTIDE_E_INVALID);
+    }
     riptide_applier_free(applier);
 }
