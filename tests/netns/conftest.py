@@ -37,6 +37,13 @@ def net():
 
 
 @pytest.fixture
+def port(net):
+    """A port on which all addresses of the world listen."""
+    with net.world.server("::") as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
 def host():
     """A host without links."""
     with Host() as alone:

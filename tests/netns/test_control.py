@@ -2,13 +2,13 @@
 """The control socket: its place, clients that riptided serves, answers that riptide accepts."""
 
 import socket
-import threading
+import subprocess
 from pathlib import Path
 
 import pytest
 from cgroups import mounted
 from control import PATH, one_line, status, wait_rounds, write_state
-from netns import AS_NOBODY, RIPTIDE, Daemon, rules, wait_until, wait_window, windows
+from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, Daemon, rules, wait_until, wait_window, windows
 
 GROUP = 4711
 CHANGES = [("hint", "203.0.113.1", "--max", "20", "--for", "1s"),
@@ -63,12 +63,6 @@ def test_socket_of_a_dead_daemon_is_replaced_and_that_of_a_living_one_left_to_it
     assert not Path(PATH).exists()
 
 
-@pytest.fixture
-def read_only(tmp_path):
-    with mounted(tmp_path, "tmpfs", "ro"):
-        yield tmp_path
-
-
 @pytest.mark.parametrize("option, value, named", [
     ("--control", "/run/file", "not a socket"),
     ("--control", "/proc/riptide/control", "/proc/riptide/control"),
@@ -77,9 +71,11 @@ def read_only(tmp_path):
     ("--control", "none", None),
     ("--control-group", "nogroupofthatname", "nogroupofthatname"),
 ], ids=["file", "missing", "read-only", "long", "none", "group"])
-def test_without_a_place_it_goes_on_with_one_warning(net, read_only, option, value, named):
+def test_without_a_place_it_goes_on_with_one_warning(net, tmp_path, option, value, named):
     Path("/run/file").write_text("mine")
-    with Daemon.learned(net, "203.0.113.1", option, value.format(read_only)) as daemon:
+    Path(PATH).unlink(missing_ok=True)  # of a riptided that an earlier test killed
+    with mounted(tmp_path, "tmpfs", "ro"), \
+            Daemon.learned(net, "203.0.113.1", option, value.format(tmp_path)) as daemon:
         assert len(warnings(daemon)) == (named is not None)
         assert named is None or named in daemon.said()
         assert not Path(PATH).exists()
@@ -91,17 +87,13 @@ def test_without_a_place_it_goes_on_with_one_warning(net, read_only, option, val
     (b"\xff\n", "malformed"), (b'{"ok":false,"error":"no"}\n', "no"), (b"[" * 5000 + b"\n", "malformed")])
 def test_answer_that_is_none_is_one_line(host, tmp_path, answer, said):
     """Another program answers instead of riptided."""
-    def serve():
-        client, _ = listener.accept()
-        with client:
-            client.recv(4096)
-            client.sendall(answer)
-
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "control"))
         listener.listen()
-        thread = threading.Thread(target=serve)
-        thread.start()
-        done = host.run(RIPTIDE, "status", "--control", tmp_path / "control", check=False)
-        assert said in one_line(done)
-        thread.join()
+        asking = host.start(RIPTIDE, "status", "--control", tmp_path / "control", text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with listener.accept()[0] as client:
+            client.recv(4096)
+            client.sendall(answer)
+        out, errors = asking.communicate(timeout=DEADLINE_S)
+    assert said in one_line(subprocess.CompletedProcess((), asking.returncode, out, errors))

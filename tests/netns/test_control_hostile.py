@@ -94,11 +94,11 @@ def connect_as(uid):
 
 
 @contextlib.contextmanager
-def swarm(n, send):
+def swarm(n, send, of_one=8):
     """n clients of many users that send something and read nothing; the daemon may refuse some."""
     with contextlib.ExitStack() as clients:
         for i in range(n):
-            client = clients.enter_context(connect_as(1000 + i // 8))
+            client = clients.enter_context(connect_as(NOBODY - i // of_one))
             client.setblocking(False)
             with contextlib.suppress(OSError):
                 client.sendall(send)
@@ -148,7 +148,7 @@ def test_one_line_is_answered_and_then_is_the_end(watched):
 def as_user(uid, script):
     """A process of that user; `path` and `ask` are its own."""
     head = f"""
-import json, os, signal, socket
+import json, os, socket
 os.setgroups([]); os.setgid(65534); os.setuid({uid})
 path = {PATH!r}
 def ask(name):
@@ -161,16 +161,8 @@ def ask(name):
     return ("/usr/bin/python3", "-c", head + script)
 
 
-HOLD = """
-clients = [socket.socket(socket.AF_UNIX) for _ in range(48)]
-for client in clients:
-    client.connect(path)
-signal.pause()
-"""
-
-
 def test_the_places_of_one_user_do_not_shut_out_another(net, watched):
-    with net.host.running(*as_user(NOBODY, HOLD)):
+    with swarm(48, b"", of_one=48):
         wait_until(lambda: status()["clients"] == 9, "all places of that user")
         done = net.host.run(*AS_NOBODY, RIPTIDE, "status", check=False)
         assert (done.returncode, done.stderr) == (1, "riptide: status: too many clients; try again\n")

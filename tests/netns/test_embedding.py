@@ -41,8 +41,8 @@ def build(tree, tmp_path):
         if is_static:
             flags = ["-l:libriptide.a" if flag == "-lriptide" else flag for flag in flags]
         cache = BUILD if os.access(BUILD, os.W_OK) else tmp_path  # Go compiles its own library, too
-        environment = {**os.environ, "PKG_CONFIG_SYSROOT_DIR": str(tree.root), "PKG_CONFIG_PATH": str(tree.pc.parent),
-                       "GOCACHE": str(cache / "go-cache"), "GOTOOLCHAIN": "local", "GO111MODULE": "off"}
+        environment = {**tree.environment, "GOCACHE": str(cache / "go-cache"),
+                       "GOTOOLCHAIN": "local", "GO111MODULE": "off"}
         if source.suffix == ".c":
             run("cc", "-std=gnu11", *WARNINGS, "-o", program, source, *flags)
         elif source.suffix == ".cpp":

@@ -26,6 +26,8 @@ class Tree:
             env={**os.environ, "DESTDIR": str(root)})
         self.pc = self.find("riptide.pc")
         self.lib = self.find("libriptide.so").parent
+        self.environment = {**os.environ, "PKG_CONFIG_SYSROOT_DIR": str(root),
+                            "PKG_CONFIG_PATH": str(self.pc.parent)}
 
     def find(self, name):
         found = list(self.root.rglob(name))
@@ -33,9 +35,7 @@ class Tree:
         return found[0]
 
     def pkg_config(self, *options):
-        environment = {**os.environ, "PKG_CONFIG_SYSROOT_DIR": str(self.root),
-                       "PKG_CONFIG_PATH": str(self.pc.parent)}
-        return run("pkg-config", *options, "riptide", env=environment).stdout.split()
+        return run("pkg-config", *options, "riptide", env=self.environment).stdout.split()
 
 
 @pytest.fixture(scope="module")

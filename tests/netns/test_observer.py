@@ -225,18 +225,9 @@ TCP_REPAIR = 19
 ROUNDS = 100
 
 
-def established(host, source, peer):
-    """A socket that is connected to the kernel, without packets or a peer (TCP_REPAIR)."""
-    end = host.socket(socket.AF_INET6 if ":" in source[0] else socket.AF_INET)
-    end.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
-    end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    end.bind(source)
-    end.connect(peer)
-    return end
-
-
 class Socket:
-    """The properties by which a scope decides."""
+    """One that is connected to the kernel, without packets or a peer (TCP_REPAIR), and the
+    properties by which a scope decides."""
 
     def __init__(self, net, draw, i):
         """Draws an IPv4, IPv6 or IPv4-mapped peer, close to others or far from them."""
@@ -246,7 +237,11 @@ class Socket:
                                     ("::ffff:10.0.0.10", f"::ffff:{v4}")))
         self.local, self.remote = 20000 + i, draw.choice((443, draw.randrange(1, 65536)))
         self.peer = ipaddress.ip_address(peer.replace("::ffff:", ""))
-        self.end = established(net.host, (source, self.local), (peer, self.remote))
+        self.end = net.host.socket(socket.AF_INET6 if ":" in source else socket.AF_INET)
+        self.end.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+        self.end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.end.bind((source, self.local))
+        self.end.connect((peer, self.remote))
         self.cookie = cookie_of(self.end)
 
 

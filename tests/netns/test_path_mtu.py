@@ -84,12 +84,10 @@ def test_connection_by_another_link_costs_no_segments_and_only_a_route(net, daem
         host.sysctl("ipv4/conf/eth3/rp_filter", 0)
     net.host.ip("route", "add", "default", "via", "10.3.0.1", "dev", "eth3", "metric", "500")
     full_bytes = tcp_info(net.learned(peer, 40).near).mss_bytes
-    with daemon(apply, "--ttl", "5s"), net.host.entered():
+    with daemon(apply, "--ttl", "5s"), net.world.server(peer) as listener, \
+            net.host.socket(socket.AF_INET) as other:
         wait_window(net.host, peer)
-        other = socket.socket()
         other.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth3")
-        with net.world.entered():
-            listener = socket.create_server((peer, 0))
         other.connect(listener.getsockname())
         assert tcp_info(other).mss_bytes < full_bytes
         wait_until(lambda: left_alone(net.host, peer) == "its path MTU is smaller than that of its route", "no route")
@@ -97,7 +95,6 @@ def test_connection_by_another_link_costs_no_segments_and_only_a_route(net, daem
         assert tcp_info(net.connect(peer).near).mss_bytes == full_bytes
         assert (net.connect(peer).cwnd() > 10) == (apply == "both")
         other.close()
-        listener.close()
         wait_until(lambda: peer in windows(net.host), "the route again")
         assert "mtu 1280" not in net.host.ip("route", "show", "table", "7230")
         assert tcp_info(net.connect(peer).near).mss_bytes == full_bytes
@@ -125,14 +122,9 @@ GET_MTU = {4: (0, 14), 6: (41, 24)}  # IP_MTU, IPV6_MTU
 
 
 def give(host, driver, dst, cwnd):
-    """Sets a window, and waits until the former route is freed."""
+    """Sets a window, and waits until the former route is freed, as removing a link does."""
     driver.follow(f"set {dst} {cwnd}")
     assert windows(host).get(dst, 0) == cwnd
-    forget(host)
-
-
-def forget(host):
-    """Waits until the kernel has freed deleted routes, as removing a link does."""
     host.ip("link", "add", "gone", "type", "veth")
     host.ip("link", "del", "gone")
 

@@ -11,7 +11,7 @@ import pytest
 
 from netns import Closing, Host, join, wait_until
 from routing_ask import FIRST, PEER, ask, is_as_without_us, is_ours, wait_ours
-from routing_base import OUR_TABLE, default_line, mac
+from routing_base import default_line, mac
 from rtnetlink import RTA_DST, RTA_MULTIPATH, Rtnetlink, Ways, attribute, packed
 from programs import Driver
 from twins import Side
@@ -107,8 +107,9 @@ def test_routes_go_before_their_base_ends_and_return_when_it_is_refreshed(advert
 class Asked(Side):
     """A host with several links, and queries for one destination."""
 
-    def __init__(self, name):
-        super().__init__(name)
+    def __init__(self):
+        super().__init__("lines")
+        self.settle()
         self.ways = Ways(self.host, DSTS[:1])
 
     def close(self):
@@ -124,12 +125,6 @@ class Asked(Side):
         route, expires = self.answers()[1]
         return route.dst[2], expires
 
-    def is_ours(self):
-        return self.answers()[0][0].table == OUR_TABLE
-
-    def is_same(self):
-        return not self.ways.differences()
-
     def run(self, *lines):
         for line in lines:
             self.tell(line)
@@ -137,8 +132,7 @@ class Asked(Side):
 
 @pytest.fixture
 def asked():
-    with Asked("lines") as side:
-        side.settle()
+    with Asked() as side:
         yield side
 
 
@@ -151,18 +145,18 @@ def test_ipv6_with_another_way_around_a_gateway_is_left_alone(asked):
     beginning nor the end. A host that forwards does not avoid it."""
     with Driver(asked.host) as driver:
         driver.follow(f"set {DSTS[0]} 40")
-        assert asked.is_ours()
+        assert is_ours(asked.host, DSTS[0])
         asked.run(*FAILED)
         driver.quiet()
         around = str(asked.answers()[1][0])
-        assert asked.is_same() and not asked.is_ours()
+        assert is_as_without_us(asked.host, DSTS[0]) and not is_ours(asked.host, DSTS[0])
         asked.host.sysctl("ipv6/conf/all/forwarding", 1)
         assert str(asked.answers()[1][0]) != around
-        wait_until(lambda: asked.is_ours() and asked.is_same(), "ours")
+        wait_ours(asked.host, DSTS[0])
         asked.host.sysctl("ipv6/conf/all/forwarding", 0)
         asked.run(FAILED[0].replace("add", "del"))
         driver.later()
-        assert asked.is_ours() and asked.is_same()
+        assert is_ours(asked.host, DSTS[0]) and is_as_without_us(asked.host, DSTS[0])
 
 
 def test_route_in_its_last_moment_is_not_taken_for_one_that_stays(asked):
@@ -182,7 +176,7 @@ def test_route_in_its_last_moment_is_not_taken_for_one_that_stays(asked):
             asked.run(f"ip -6 route replace 2001:db8::/24 via fd00::{2 + n % 3} dev eth0")
             wait_until(lambda: asked.base()[0] == 24, "its end")
             driver.later()
-            assert asked.is_same(), f"turn {n}: {asked.answers()}; {driver.routes}"
+            assert is_as_without_us(asked.host, DSTS[0]), f"{n}: {asked.answers()}; {driver.routes}"
             if n_seen and n >= 2:
                 break
     assert n_seen

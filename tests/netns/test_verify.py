@@ -13,13 +13,6 @@ V4, V6 = "203.0.113.1", "2001:db8:1111:2222:3333:4444:5555:6666"
 STATUS = {"applied": 0, "other": 4}
 
 
-@pytest.fixture
-def port(net):
-    """A port on which all addresses of the world listen."""
-    with net.world.server("::") as server:
-        yield server.getsockname()[1]
-
-
 def verify(net, address, port, prefix=()):
     """(word, window, the other lines)."""
     done = net.host.run(*prefix, RIPTIDE, "verify", address, port, check=False)

@@ -21,8 +21,10 @@ static void assert_changes(uint8_t dst, const json_int_t expected[])
     json_t *changes = changes_json(&all, &prefix), *change;
     size_t i;
 
-    json_array_foreach(changes, i, change)
+    json_array_foreach(changes, i, change) {
         assert_int_equal(number(change, "initcwnd"), expected[i]);
+        assert_string_equal(json_string_value(json_object_get(change, "by")), "routes");
+    }
     assert_int_equal(expected[i], 0);
     json_decref(changes);
 }

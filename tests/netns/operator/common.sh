@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-# What an operator types, and what the answer must say. Sourced; needs RIPTIDED_OPTIONS.
+# What an operator types, and what the answer must say. Sourced, with a directory for all files.
+set -eu
+cd "$1"
+CONFIG=$1/riptided.conf STATE=$1/state LOG=$1/log
 
 # says TEXT COMMAND...: the output has the text, whatever the exit status.
 says() {

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: MIT
 # An operator's first ten minutes, from installation to purge. Needs BUILD, PEER, PORT, and a
 # directory in which all files are.
-set -eu
-cd "$1"
-CONFIG=$1/riptided.conf STATE=$1/state LOG=$1/log
 . "$(dirname "$0")/common.sh"
 
 meson install -C "$BUILD" --no-rebuild --quiet --destdir "$1/root"

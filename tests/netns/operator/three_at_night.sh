@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Three at night: does it harm, what did it do, less for one customer, off. Needs PEER, and a
 # directory in which all files are.
-set -eu
-cd "$1"
-CONFIG=$1/riptided.conf STATE=$1/state LOG=$1/log
 . "$(dirname "$0")/common.sh"
 : >"$CONFIG"
 start
