@@ -252,11 +252,8 @@ static const char *explain(const struct daemon *daemon, const struct riptide_pre
             ? !no_rules
             : shown && !no_program && strcmp(shown->reason, REASON_OF_RULES) == 0) {
         kernel_read_rules(route->match.family, route->table, before);
-        snprintf(reason, 256, "%s%s",
-                 *before ? "a rule of another program comes before ours: "
-                         : "the kernel answers by another route than ours",
-                 before);
-        return *before ? REMEDY_OF_RULES : "riptide doctor";
+        snprintf(reason, 256, "a rule of another program comes before ours: %s", before);
+        return REMEDY_OF_RULES;
     }
     if (no_program || no_rules) {
         why = no_program ? no_program : no_rules;

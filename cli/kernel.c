@@ -67,80 +67,45 @@ static uint8_t bits_of(uint8_t family)
 /* While rules are read. */
 struct rules {
     uint32_t table;
-    unsigned int n_ours;
-    bool is_past[2]; /* of IPv4 and IPv6: the first one, ours, or where ours would be */
-    char *before;
+    char *text;
 };
 
-/* Whether it concerns every packet: before the first such `lookup main` ours is, or would be. */
-static bool is_unconditional(const struct fib_rule_hdr *header, const struct nlattr **of)
-{
-    bool has_condition = header->dst_len || header->src_len || header->tos ||
-                         header->flags & FIB_RULE_INVERT ||
-                         number_of(of[FRA_SUPPRESS_PREFIXLEN], UINT32_MAX) != UINT32_MAX;
-
-    for (int i = 0; i <= MAX_TYPE; i++) {
-        has_condition |= of[i] && i != FRA_PRIORITY && i != FRA_TABLE && i != FRA_PROTOCOL &&
-                         i != FRA_SUPPRESS_PREFIXLEN && i != FRA_PAD;
-    }
-    return !has_condition;
-}
-
-/* The kernel lists those of a family in its own order. */
 static int on_rule(const struct nlmsghdr *message, void *userdata)
 {
     const struct fib_rule_hdr *header = mnl_nlmsg_get_payload(message);
     const struct nlattr *of[MAX_TYPE + 1] = { NULL };
-    char name[16] = "main", suppressed[40] = "";
-    struct rules *rules = userdata;
-    const size_t n = strlen(rules->before);
-    uint32_t priority, table, suppress;
-    bool *is_past = &rules->is_past[header->family != AF_INET];
+    const char *family = header->family == AF_INET ? "IPv4" : "IPv6";
+    const struct rules *rules = userdata;
+    const size_t n = strlen(rules->text);
+    uint32_t table;
 
-    if (header->family != AF_INET && header->family != AF_INET6)
-        return MNL_CB_OK;
     mnl_attr_parse(message, sizeof(*header), keep, of);
-    priority = number_of(of[FRA_PRIORITY], 0);
     table = number_of(of[FRA_TABLE], header->table);
-    suppress = number_of(of[FRA_SUPPRESS_PREFIXLEN], UINT32_MAX);
-    if (header->action == FR_ACT_TO_TBL && number_of(of[FRA_PROTOCOL], 0) == OUR_PROTOCOL &&
-        number_of(of[FRA_IP_PROTO], 0) == IPPROTO_TCP && suppress == bits_of(header->family) - 1u) {
-        rules->n_ours++;
-        *is_past = true;
-    }
-    *is_past |= table == RT_TABLE_MAIN && is_unconditional(header, of);
-    if (*is_past || table == RT_TABLE_LOCAL || (rules->table && table != rules->table))
+    if ((header->family != AF_INET && header->family != AF_INET6) || strstr(rules->text, family) ||
+        number_of(of[FRA_PROTOCOL], 0) == OUR_PROTOCOL ||
+        (table >= RT_TABLE_DEFAULT && table <= RT_TABLE_LOCAL) ||
+        (rules->table && table != rules->table))
         return MNL_CB_OK;
-    *is_past = true;
-    if (table != RT_TABLE_MAIN)
-        snprintf(name, sizeof(name), "%" PRIu32, table);
-    if (suppress != UINT32_MAX)
-        snprintf(suppressed, sizeof(suppressed), " suppress_prefixlength %" PRIu32, suppress);
-    snprintf(rules->before + n, KERNEL_RULES_BYTES - n, "%sIPv%c priority %" PRIu32 " lookup %s%s",
-             n ? ", " : "", header->family == AF_INET ? '4' : '6', priority, name, suppressed);
+    snprintf(rules->text + n, KERNEL_RULES_BYTES - n, "%s%s priority %" PRIu32 " lookup %" PRIu32,
+             n ? ", " : "", family, number_of(of[FRA_PRIORITY], 0), table);
     return MNL_CB_OK;
 }
 
-unsigned int kernel_read_rules(uint8_t family, uint32_t table, char before[KERNEL_RULES_BYTES])
+void kernel_read_rules(uint8_t family, uint32_t table, char text[KERNEL_RULES_BYTES])
 {
-    struct rules rules = { .n_ours = 0 };
-    struct fib_rule_hdr *header;
-    struct nlmsghdr *request;
+    struct rules rules = { table, text };
     char buffer[128];
-    int r = -EINTR;
+    struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
+    struct fib_rule_hdr *header = mnl_nlmsg_put_extra_header(request, sizeof(*header));
 
-    /* Changes interrupt a dump. */
-    for (int i = 0; i < 8 && r == -EINTR; i++) {
-        before[0] = '\0';
-        rules = (struct rules){ .table = table, .before = before };
-        request = mnl_nlmsg_put_header(buffer);
-        header = mnl_nlmsg_put_extra_header(request, sizeof(*header));
-        header->family = family;
-        request->nlmsg_type = RTM_GETRULE;
-        request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-        r = exchange(request, on_rule, &rules);
-    }
-    return rules.n_ours;
+    text[0] = '\0';
+    header->family = family;
+    request->nlmsg_type = RTM_GETRULE;
+    request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    exchange(request, on_rule, &rules);
+    if (table && !*text)
+        snprintf(text, KERNEL_RULES_BYTES, "one to table %" PRIu32 "%s", table,
+                 table == RT_TABLE_MAIN ? " (main)" : "");
 }
 
 static int on_route(const struct nlmsghdr *message, void *userdata)

@@ -11,15 +11,14 @@
 /* The kernel's own window, segments. */
 enum { TEN = 10 };
 
-/* "IPv4 priority 100 lookup main, IPv6 priority 100 lookup main": the first of each family. */
+/* "IPv4 priority 100 lookup 99, IPv6 priority 100 lookup 99": the first of each family. */
 enum { KERNEL_RULES_BYTES = 160 };
 
 /*
- * `before`: the rules of other programs that come before ours, or, where ours is not there, before
- * that of main, and lead to the table (0: to any); empty: none. `family` 0: both. Returns how many
- * there are of riptided, by their shape.
+ * Rules of other programs that lead to the table; 0: to any but local, main and default, or empty.
+ * `family` 0: both.
  */
-unsigned int kernel_read_rules(uint8_t family, uint32_t table, char before[KERNEL_RULES_BYTES]);
+void kernel_read_rules(uint8_t family, uint32_t table, char text[KERNEL_RULES_BYTES]);
 
 /* Why a route is left alone for one, and what to do about them. */
 #define REASON_OF_RULES "a rule sends it to another table than main"

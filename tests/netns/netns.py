@@ -364,12 +364,11 @@ def windows(host, table=TABLE):
 
 
 def add_wg_quick_rules(host):
-    """Adds wg-quick(8)'s rules: main first, but without its default route, then the tunnel's table, which has none here. The priority
-    is fixed, as the kernel's own choice would depend on present rules."""
+    """Adds wg-quick(8)'s rules: main first, but without its default route, then the tunnel's table, which has none here. The
+    priorities are fixed, as the kernel's own choice would depend on present rules."""
     for family in ("-4", "-6"):
         host.ip(family, "rule", "add", "table", "main", "suppress_prefixlength", 0, "pref", 32000)
         host.ip(family, "rule", "add", "not", "fwmark", 51820, "table", 51820, "pref", 32001)
-    return 32000
 
 
 def wait_window(host, dst, table=TABLE):
