@@ -94,6 +94,7 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
     const struct riptide_applier_stats *applier = stats->applier;
     const struct settings *settings = daemon->settings;
     struct diagnosis diagnosis;
+    struct riptide_route first;
 
     health_diagnose(daemon, &diagnosis);
     return json_pack(
@@ -104,9 +105,10 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
         (json_int_t)hints_count(daemon), "destinations", (json_int_t)stats->estimator->destinations,
         "max_destinations", (json_int_t)settings->estimator.max_destinations, "routes",
         (json_int_t)applier->routes, "left_alone", (json_int_t)applier->left_alone, "not_taken",
-        (json_int_t)applier->routes_not_taken, "refused", (json_int_t)diagnosis.n_refused,
-        "in_force_percent", (double)applier->in_force_permille / 10, "apply", apply_json(daemon),
-        "version", riptide_version(), "pid", (int)getpid(), "uptime_s",
+        (json_int_t)applier->routes_not_taken, "refused",
+        (json_int_t)health_find_routes(daemon, RIPTIDE_ROUTE_FAILED, &first), "in_force_percent",
+        (double)applier->in_force_permille / 10, "apply", apply_json(daemon), "version",
+        riptide_version(), "pid", (int)getpid(), "uptime_s",
         s_of(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns), "dry_run",
         settings->applier.dry_run, "policy", settings->estimator.policy->name, "cwnd_max",
         (json_int_t)settings->estimator.cwnd_max, "table", (json_int_t)settings->applier.table,

@@ -149,9 +149,15 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
 struct diagnosis {
     const char *word, *remedy;
     char reason[256];
-    uint64_t n_refused; /* destinations whose route the kernel refuses */
 };
 void health_diagnose(const struct daemon *daemon, struct diagnosis *diagnosis);
+
+/*
+ * How many destinations have such a route, where there is one that is not as it should be; `first`
+ * is one of them, for a rule if there is one.
+ */
+uint64_t health_find_routes(const struct daemon *daemon, enum riptide_route_state state,
+                            struct riptide_route *first);
 
 /* Who has most of the destinations that there can be, or of one network. Returns `reason`. */
 const char *health_explain_full(const struct daemon *daemon, char reason[256]);

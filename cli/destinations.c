@@ -251,7 +251,7 @@ static const char *explain(const struct daemon *daemon, const struct riptide_pre
     if (is_applied(window->route)
             ? !no_rules
             : shown && !no_program && strcmp(shown->reason, REASON_OF_RULES) == 0) {
-        kernel_read_rules(route->match.family, route->table, before);
+        kernel_read_rules(route->table, before);
         snprintf(reason, 256, "a rule of another program comes before ours: %s", before);
         return REMEDY_OF_RULES;
     }

@@ -131,7 +131,7 @@ static void check_rules(struct host *host)
 {
     char before[KERNEL_RULES_BYTES];
 
-    kernel_read_rules(0, 0, before);
+    kernel_read_rules(0, before);
     if (*before && strcmp(host->by, "program") && strcmp(host->state.remedy, REMEDY_OF_RULES))
         found(host, advice, REMEDY_OF_RULES,
               "connections do not use our routes where rules of others are first: %s", before);

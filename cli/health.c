@@ -6,11 +6,9 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* Destinations of which the kernel is asked which rule comes before ours: in a millisecond. */
-enum { MAX_ASKED = 64 };
 
 struct riptide_program_counts health_count_opened(const struct daemon *daemon)
 {
@@ -101,36 +99,121 @@ const char *health_explain_full(const struct daemon *daemon, char reason[256])
     return reason;
 }
 
-/*
- * Why destinations have no route: the kernel refuses it (RIPTIDE_ROUTE_FAILED), or it is not copied
- * (RIPTIDE_ROUTE_LEFT_ALONE). Returns how many; `first` is one of them, for a rule if there is one.
- */
-static uint64_t explain_missing(const struct daemon *daemon, enum riptide_route_state state,
-                                struct riptide_route *first, char reason[256])
+/* Whether the program gives windows. */
+static bool has_program(const struct riptide_applier_stats *stats)
+{
+    return (stats->backend & RIPTIDE_PROGRAM) && !stats->program_reason;
+}
+
+/* Makes the diagnosis. Returns true: it holds. */
+__attribute__((format(printf, 4, 5))) static bool say(struct diagnosis *found, const char *word,
+                                                      const char *remedy, const char *format, ...)
+{
+    va_list args;
+
+    found->word = word;
+    found->remedy = remedy;
+    va_start(args, format);
+    vsnprintf(found->reason, sizeof(found->reason), format, args);
+    va_end(args);
+    return true;
+}
+
+static const char cause[] = "remove that cause: riptided then gives windows again by itself";
+
+/* What keeps all windows back, or those of IPv4 or IPv6. */
+static bool explain_off(const struct daemon *daemon, const struct riptide_agent_stats *agent,
+                        struct diagnosis *found)
+{
+    const struct riptide_applier_stats *stats = agent->applier;
+    const bool has_routes = stats->backend & RIPTIDE_ROUTES;
+    const char *v4 = has_routes ? stats->rules_reason[0] : stats->program_reason;
+    const char *v6 = has_routes ? stats->rules_reason[1] : stats->program_reason;
+
+    if (daemon->health.failure[0])
+        return say(found, "failing", "systemctl restart riptided, if it does not end by itself",
+                   "%s", daemon->health.failure);
+    if (agent->is_paused)
+        return say(found, "paused", "riptide resume", "%s", "");
+    if (has_program(stats) || (!v4 && !v6))
+        return false;
+    if (!v4 || !v6)
+        return say(found, "degraded", cause, "IPv%c: %s", v4 ? '4' : '6', v4 ? v4 : v6);
+    if (health_suspended_s(daemon) > 0)
+        return say(found, "suspended",
+                   "wait, or set holdout-percent = 0; a smaller cwnd-max may help the next time",
+                   "%s", v4);
+    return say(found, "off", cause, "%s", v4);
+}
+
+uint64_t health_find_routes(const struct daemon *daemon, enum riptide_route_state state,
+                            struct riptide_route *first)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-    const bool is_failed = state == RIPTIDE_ROUTE_FAILED;
     const struct riptide_window *window;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    const uint64_t n_told[] = { [RIPTIDE_ROUTE_APPLIED] = stats->routes_not_taken,
+                                [RIPTIDE_ROUTE_FAILED] = stats->failed,
+                                [RIPTIDE_ROUTE_LEFT_ALONE] = stats->left_alone };
     uint32_t cursor = 0;
     uint64_t n = 0;
 
     *first = (struct riptide_route){ .error = 0 };
-    while ((is_failed ? stats->failed : stats->left_alone) > 0 &&
-           riptide_agent_next(daemon->agent, &cursor, &window) == 0) {
+    while (n_told[state] > 0 && riptide_agent_next(daemon->agent, &cursor, &window) == 0) {
         if (window->route && window->route->state == state &&
             (n++ == 0 || strcmp(window->route->reason, REASON_OF_RULES) == 0))
             *first = *window->route;
     }
-    riptide_prefix_format(&first->dst, dst);
-    snprintf(reason, 256, "%s %" PRIu64 " of %" PRIu64 " routes, as to %s: %s",
-             is_failed ? "the kernel refuses" : "riptided does not copy", n, stats->routes + n, dst,
-             first->reason);
     return n;
 }
 
-/* Returns how many windows the program lacks since the kernel has refused the last one to it. */
-static uint64_t explain_lacking(const struct daemon *daemon, char reason[256])
+/* With one of them, and where a rule sends it to another table, that rule. */
+static bool say_routes(struct diagnosis *found, const char *word, const char *what, uint64_t n,
+                       uint64_t n_all, const struct riptide_route *first)
+{
+    const char *remedy = "mend the route that they copy (ip route get), or set apply = program, "
+                         "which needs none";
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], before[KERNEL_RULES_BYTES] = "";
+    struct kernel_route to;
+
+    if (strcmp(first->reason, REASON_OF_RULES) == 0) {
+        kernel_find_route(&first->dst, &to);
+        kernel_read_rules(to.table, before);
+        remedy = REMEDY_OF_RULES;
+    }
+    if (strstr(first->reason, "invalid gateway"))
+        remedy = "its gateway is on no link: add a route to the gateway, or `onlink`; tried again "
+                 "within a minute";
+    riptide_prefix_format(&first->dst, dst);
+    return say(found, word, remedy, "%s %" PRIu64 " of %" PRIu64 " routes, as to %s: %s%s%s", what,
+               n, n_all, dst, first->reason, *before ? "; before ours: " : "", before);
+}
+
+/* Routes that the kernel refuses, that TCP does not use, or that cannot be copied. */
+static bool explain_routes(const struct daemon *daemon, const struct riptide_applier_stats *stats,
+                           struct diagnosis *found)
+{
+    const bool is_off = stats->routes_not_taken == stats->routes && !has_program(stats);
+    const char *word = is_off ? "off" : "degraded";
+    struct riptide_route first;
+    uint64_t n = health_find_routes(daemon, RIPTIDE_ROUTE_FAILED, &first);
+
+    if (n > 0)
+        return say_routes(found, word, "the kernel refuses", n, stats->routes + n, &first);
+    if (has_program(stats))
+        return false;
+    if (health_find_routes(daemon, RIPTIDE_ROUTE_APPLIED, &first) > 0)
+        return say_routes(found, word, "TCP does not use", stats->routes_not_taken, stats->routes,
+                          &first);
+    n = health_find_routes(daemon, RIPTIDE_ROUTE_LEFT_ALONE, &first);
+    /* One whose owner has tuned its own route starts with that window. */
+    if (n == 0 || (strcmp(first.reason, REASON_OF_RULES) != 0 &&
+                   (stats->routes > 0 || first.base_initcwnd > 0)))
+        return false;
+    return say_routes(found, word, "riptided does not copy", n, stats->routes + n, &first);
+}
+
+/* Windows that the program lacks since the kernel has refused the last one to it. */
+static bool explain_lacking(const struct daemon *daemon, struct diagnosis *found)
 {
     const int error = daemon->health.program_error;
     const struct riptide_window *window;
@@ -141,121 +224,34 @@ static uint64_t explain_lacking(const struct daemon *daemon, char reason[256])
         n_all++;
         n += !window->program;
     }
-    snprintf(reason, 256,
-             "the kernel refuses %" PRIu64 " of %" PRIu64 " windows to the program: %s", n, n_all,
-             strerror(-error));
-    return n;
+    return n > 0 && say(found, "degraded", cause,
+                        "the kernel refuses %" PRIu64 " of %" PRIu64 " windows to the program: %s",
+                        n, n_all, strerror(-error));
 }
 
-/* Adds the rules of others that lead to the table (0: to any), and more text. */
-static void add_rules(char reason[256], uint32_t table, const char *more)
-{
-    const size_t n = strlen(reason);
-    char before[KERNEL_RULES_BYTES];
-
-    kernel_read_rules(0, table, before);
-    snprintf(reason + n, 256 - n, "%s%s%s%s", *before ? "; before ours: " : "", before,
-             *more ? "; " : "", more);
-}
-
-/* Routes and rules are read only where there is something to explain. */
-static void explain_not_taken(const struct daemon *daemon, char reason[256])
-{
-    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-    const struct riptide_window *window;
-    struct kernel_route route;
-    /* The table from which the kernel answers where it does not take our route; 0: not known. */
-    uint32_t table = 0, cursor = 0;
-
-    reason[0] = '\0';
-    if (stats->routes_not_taken == 0)
-        return;
-    for (int i = 0; i < MAX_ASKED && table == 0; i++) {
-        if (riptide_agent_next(daemon->agent, &cursor, &window) != 0)
-            break;
-        if (!window->route || window->route->state != RIPTIDE_ROUTE_APPLIED)
-            continue;
-        kernel_find_route(&window->dst, &route);
-        if (!route.error && !route.is_ours)
-            table = route.table;
-    }
-    snprintf(reason, 256, "TCP does not use %" PRIu64 " of %" PRIu64 " routes",
-             stats->routes_not_taken, stats->routes);
-    add_rules(reason, table, "");
-}
-
+/* The first that holds, from what stops all windows to what stops none. */
 void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
 {
-    static const char cause[] = "remove that cause: riptided then gives windows again by itself";
-    static const char *const copies[] = {
-        "mend the route that they copy (ip route get), or set apply = program, which needs none",
-        "its gateway is on no link: add a route to the gateway, or `onlink`; tried again within a "
-        "minute",
-    };
     const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
     const struct riptide_applier_stats *stats = agent->applier;
-    const bool has_program = (stats->backend & RIPTIDE_PROGRAM) && !stats->program_reason;
     const char *const no_rules = stats->rules_reason[stats->rules_reason[0] ? 0 : 1];
-    const char *const missing = has_program ? no_rules : stats->program_reason;
-    /* Why connections of IPv4 and IPv6 get no window; NULL: they get one. */
-    const char *why[2] = { NULL, NULL };
-    char family[256], refused[256], alone[256], taken[256], full[256], only[256], lacking[256];
-    const bool has_lost = stats->routes_not_taken == stats->routes;
-    bool is_off, is_by_rule, is_alone;
-    struct kernel_route to;
+    const char *const missing = has_program(stats) ? no_rules : stats->program_reason;
     struct riptide_route first;
-    const char *copy;
-    size_t i = 0;
+    char full[256];
 
-    for (int k = 0; k < 2 && !has_program; k++)
-        why[k] = stats->backend & RIPTIDE_ROUTES ? stats->rules_reason[k] : stats->program_reason;
-    is_off = why[0] && why[1];
-    found->n_refused = explain_missing(daemon, RIPTIDE_ROUTE_FAILED, &first, refused);
-    copy = copies[strstr(refused, "invalid gateway") != NULL];
-    explain_not_taken(daemon, taken);
-    /* One whose owner has tuned its own route starts with that window. */
-    is_alone = !has_program &&
-               explain_missing(daemon, RIPTIDE_ROUTE_LEFT_ALONE, &first, alone) > 0 &&
-               stats->routes == 0 && first.base_initcwnd == 0;
-    is_by_rule = strcmp(first.reason, REASON_OF_RULES) == 0 && !has_program;
-    if (is_by_rule) {
-        kernel_find_route(&first.dst, &to);
-        add_rules(alone, to.error ? 0 : to.table, taken);
-    }
-    health_explain_full(daemon, full);
-    snprintf(family, sizeof(family), "IPv%c: %s", why[0] ? '4' : '6', no_rules ? no_rules : "");
-    snprintf(only, sizeof(only), "windows are given %s only: %s",
-             has_program ? "by the program" : "by routes", missing ? missing : "");
-
-    /* The first that holds, from what stops all windows to what stops none. */
-    const struct {
-        bool holds;
-        const char *word, *remedy, *reason;
-    } cases[] = {
-        { daemon->health.failure[0], "failing",
-          "systemctl restart riptided, if it does not end by itself", daemon->health.failure },
-        { agent->is_paused, "paused", "riptide resume", "" },
-        { is_off && health_suspended_s(daemon) > 0, "suspended",
-          "wait, or set holdout-percent = 0; a smaller cwnd-max may help the next time", why[0] },
-        { is_off, "off", cause, why[0] },
-        { why[0] || why[1], "degraded", cause, family },
-        { found->n_refused > 0, stats->routes == 0 && !has_program ? "off" : "degraded", copy,
-          refused },
-        { is_by_rule || (*taken && !has_program), has_lost ? "off" : "degraded", REMEDY_OF_RULES,
-          is_by_rule ? alone : taken },
-        { is_alone, "off", copies[0], alone },
-        { explain_lacking(daemon, lacking) > 0, "degraded", cause, lacking },
-        { daemon->health.n_ticks == 0, "starting", NULL, "" },
-        { agent->estimator->is_full || daemon->health.unplaced > 0,
-          agent->estimator->is_full ? "full" : "ok", "a larger max-destinations", full },
-        { *taken, "ok", NULL, taken },
-        { stats->backend == RIPTIDE_BOTH && missing, "ok", NULL, only },
-        { true, "ok", NULL, "" },
-    };
-
-    while (!cases[i].holds)
-        i++;
-    found->word = cases[i].word;
-    found->remedy = cases[i].remedy;
-    snprintf(found->reason, sizeof(found->reason), "%s", cases[i].reason);
+    if (explain_off(daemon, agent, found) || explain_routes(daemon, stats, found) ||
+        explain_lacking(daemon, found))
+        return;
+    if (daemon->health.n_ticks == 0)
+        say(found, "starting", NULL, "%s", "");
+    else if (agent->estimator->is_full || daemon->health.unplaced > 0)
+        say(found, agent->estimator->is_full ? "full" : "ok", "a larger max-destinations", "%s",
+            health_explain_full(daemon, full));
+    else if (health_find_routes(daemon, RIPTIDE_ROUTE_APPLIED, &first) > 0)
+        say_routes(found, "ok", "TCP does not use", stats->routes_not_taken, stats->routes, &first);
+    else if (stats->backend == RIPTIDE_BOTH && missing)
+        say(found, "ok", NULL, "windows are given %s only: %s",
+            has_program(stats) ? "by the program" : "by routes", missing);
+    else
+        say(found, "ok", NULL, "%s", "");
 }

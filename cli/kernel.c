@@ -91,15 +91,14 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
     return MNL_CB_OK;
 }
 
-void kernel_read_rules(uint8_t family, uint32_t table, char text[KERNEL_RULES_BYTES])
+void kernel_read_rules(uint32_t table, char text[KERNEL_RULES_BYTES])
 {
     struct rules rules = { table, text };
     char buffer[128];
     struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
-    struct fib_rule_hdr *header = mnl_nlmsg_put_extra_header(request, sizeof(*header));
 
     text[0] = '\0';
-    header->family = family;
+    mnl_nlmsg_put_extra_header(request, sizeof(struct fib_rule_hdr));
     request->nlmsg_type = RTM_GETRULE;
     request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
     exchange(request, on_rule, &rules);

@@ -14,14 +14,11 @@ enum { TEN = 10 };
 /* "IPv4 priority 100 lookup 99, IPv6 priority 100 lookup 99": the first of each family. */
 enum { KERNEL_RULES_BYTES = 160 };
 
-/*
- * Rules of other programs that lead to the table; 0: to any but local, main and default, or empty.
- * `family` 0: both.
- */
-void kernel_read_rules(uint8_t family, uint32_t table, char text[KERNEL_RULES_BYTES]);
+/* Rules of other programs to the table; 0: to any but local, main and default, or empty. */
+void kernel_read_rules(uint32_t table, char text[KERNEL_RULES_BYTES]);
 
 /* Why a route is left alone for one, and what to do about them. */
-#define REASON_OF_RULES "a rule sends it to another table than main"
+#define REASON_OF_RULES "a rule sends it to another table"
 #define REMEDY_OF_RULES                                                                            \
     "let that rule match fewer connections (ip rule), or set apply = program, which no rule "      \
     "affects"

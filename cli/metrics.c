@@ -36,6 +36,7 @@ static void put_backends(FILE *out, const struct daemon *daemon,
     const bool is_dry = config->dry_run;
     const bool has_program = (applier->backend & RIPTIDE_PROGRAM) && !applier->program_reason;
     struct diagnosis diagnosis;
+    struct riptide_route first;
     char info[96];
 
     health_diagnose(daemon, &diagnosis);
@@ -51,7 +52,8 @@ static void put_backends(FILE *out, const struct daemon *daemon,
     put(out, "riptide_routes{state=\"applied\"}", (double)applier->routes,
         "Destinations by the state of their route.");
     put(out, "riptide_routes{state=\"left_alone\"}", (double)applier->left_alone, NULL);
-    put(out, "riptide_routes{state=\"failed\"}", (double)diagnosis.n_refused, NULL);
+    put(out, "riptide_routes{state=\"failed\"}",
+        (double)health_find_routes(daemon, RIPTIDE_ROUTE_FAILED, &first), NULL);
     put(out, "riptide_routes_not_taken", (double)applier->routes_not_taken,
         "Of those applied, routes that TCP does not use, as another rule comes first.");
     put(out, "riptide_route_write_failures_total", (double)applier->failed,

@@ -80,8 +80,8 @@ struct riptide_route {
     uint32_t base_initcwnd; /* of the base route; 0: not set or unknown */
     int error;              /* -errno where FAILED, else 0 */
     uint32_t backend;       /* RIPTIDE_ROUTES or RIPTIDE_PROGRAM */
-    char reason[96];        /* one line; empty where the request has been fulfilled; of an agent
-                               also where it is not in force for this reason */
+    char reason[96];        /* one line; empty where the request has been fulfilled; also where it
+                               is not in force for this reason: of an agent, or by a rule */
 };
 
 /* Of windows up to 10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500 segments, and above. */

@@ -116,13 +116,13 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
         add_wg_quick_rules(net.host)
         found = wait_until(lambda: (found := status())["not_taken"] == 2 and found, "routes that are not taken")
         assert (found["health"], found["routes"], found["left_alone"]) == (health, 2, 0)
-        reason = "TCP does not use 2 of 2 routes; before ours: one to table 254 (main)"
+        reason = r"TCP does not use 2 of 2 routes, as to \S+: a rule sends it to another table; before ours: one to table 254 \(main\)"
         first, *others = fits(net.host.run(RIPTIDE, "status", check=False), code)
         assert code == 0 or first == "riptide: NO EFFECT. No connection gets a window."
-        assert reason in " ".join("\n".join(others).split()) and others[0].split()[0] == ("why" if code else "but")
+        assert re.search(reason, " ".join("\n".join(others).split())) and others[0].split()[0] == ("why" if code else "but")
         doctor = {row["check"]: row["kind"] for row in riptide_json(net.host, "doctor", check=False)["findings"]}
-        assert (doctor["daemon"], doctor["rules"]) == (("PROBLEM", "passed") if code else ("passed", "advice"))
-        assert any(line.startswith("  do           let that rule match fewer connections") for line in others) == (code == 4)
+        assert (doctor["daemon"], doctor["rules"]) == ("PROBLEM" if code else "advice", "passed")
+        assert any(line.startswith("  do           let that rule match fewer connections") for line in others)
         metrics = net.host.run(RIPTIDE, "metrics").stdout
         assert "\nriptide_routes_not_taken 2\n" in metrics and '\nriptide_routes{state="applied"} 2\n' in metrics
         if apply == "routes":  # nor does one that closes count as one with a window
@@ -148,7 +148,7 @@ def test_policy_routing_that_takes_destinations_is_named(net, to, n, health, fir
     with Daemon(net.host, *BY_ROUTES):
         found = wait_until(lambda: (found := status())["left_alone"] == n and found["routes"] == 2 - n and found, "those left alone")
         assert (found["health"], found["not_taken"]) == (health, 0)
-        assert re.fullmatch(rf"riptided does not copy {n} of 2 routes, as to \S+: a rule sends it to another table than main; "
+        assert re.fullmatch(rf"riptided does not copy {n} of 2 routes, as to \S+: a rule sends it to another table; "
                             r"before ours: IPv4 priority 100 lookup 99", found["reason"])
         assert fits(net.host.run(RIPTIDE, check=False), 4)[0] == f"riptide: {first}"
         doctor = {row["check"]: row for row in riptide_json(net.host, "doctor", check=False)["findings"]}
@@ -159,8 +159,8 @@ def test_policy_routing_that_takes_destinations_is_named(net, to, n, health, fir
         if n == 2:  # a second rule leads one back to main
             net.host.ip("rule", "add", "to", "198.51.100.1", "lookup", "main", "pref", 90)
             found = wait_until(lambda: (found := status())["not_taken"] == 1 and found, "a route that is not taken")
-            assert found["health"] == "off" and found["reason"].startswith("riptided does not copy 1 of 2 routes, as to 203.0.113.1: ")
-            assert found["reason"].endswith("IPv4 priority 100 lookup 99; TCP does not use 1 of 1 routes; before ours: one to table 254 (main)")
+            assert (found["health"], found["reason"]) == ("off", 
+                "TCP does not use 1 of 1 routes, as to 198.51.100.1: a rule sends it to another table; before ours: one to table 254 (main)")
 
 
 def test_routes_that_are_not_copied_at_all_are_no_effect(net):

@@ -132,7 +132,7 @@ TEST(route_that_is_no_base_has_a_reason)
     static const char unseen[] = "the kernel does not show the hop of its next-hop object";
     static const char locked[] = "its base route locks initcwnd or initrwnd";
     static const char large[] = "its base route has a larger mtu than can be given to another";
-    static const char table[] = "a rule sends it to another table than main";
+    static const char table[] = "a rule sends it to another table";
     static const char by_packet[] = "its base route depends on tos or source";
     static const char other[] = "198.51.100.0/24", any[] = "0.0.0.0/0";
     static const struct {

@@ -124,6 +124,7 @@ int route_parse(struct route *route, const struct nlmsghdr *message)
 enum { LEAST_LIFE_S = 90 };
 
 const char *const base_malformed = "the kernel's answer is malformed";
+const char *const route_elsewhere = "a rule sends it to another table";
 const char *const base_refused = "the kernel refused the route query";
 
 static const char *error_reason(int error)
@@ -152,7 +153,7 @@ static const char *route_reason(const struct route *route, const struct riptide_
     if (route->type != RTN_UNICAST)
         return "its base route is not unicast";
     if (route->table != RT_TABLE_MAIN)
-        return "a rule sends it to another table than main";
+        return route_elsewhere;
     if (route->tos != 0 || route->src_len != 0)
         return "its base route depends on tos or source";
     if (route->expires_s < LEAST_LIFE_S)

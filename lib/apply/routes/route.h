@@ -49,7 +49,7 @@ struct route {
 int route_parse(struct route *route, const struct nlmsghdr *message);
 
 /* The reasons that the answer does not match the query, and that it is an error and no answer. */
-extern const char *const base_malformed, *const base_refused;
+extern const char *const base_malformed, *const base_refused, *const route_elsewhere;
 
 /*
  * Reads the kernel's answer to a query for the host `dst` with RTM_F_FIB_MATCH |

@@ -248,6 +248,8 @@ void target_show(const struct target *target, struct riptide_route *route)
     bool is_applied = target->told.state == RIPTIDE_ROUTE_APPLIED;
     const char *reason = target->told.error ? target->error_text : target->told.reason;
 
+    if (is_applied && target->is_not_taken)
+        reason = route_elsewhere;
     *route = (struct riptide_route){
         .dst = target->wanted.dst,
         .state = target->told.state,
