@@ -83,16 +83,6 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
     return (ssize_t)n;
 }
 
-static void check_error(const struct nlmsghdr *message, int error, const char *text)
-{
-    const struct nlmsgerr *refusal = NLMSG_DATA(message);
-    bool has_error = message->nlmsg_len >= NLMSG_LENGTH(sizeof(refusal->error));
-    bool is_whole = message->nlmsg_len >= NLMSG_LENGTH(sizeof(*refusal));
-
-    CASE_CHECK(error == (has_error && refusal->error <= 0 ? refusal->error : -EBADMSG));
-    CASE_CHECK(!*text || (is_whole && memmem(message, message->nlmsg_len, text, strlen(text))));
-}
-
 struct answers {
     uint32_t n_requests;
     bool is_last_answered;
@@ -100,12 +90,17 @@ struct answers {
 
 static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *message)
 {
+    const struct nlmsgerr *refusal = NLMSG_DATA(message);
+    bool has_error = message->nlmsg_len >= NLMSG_LENGTH(sizeof(refusal->error));
+    bool is_whole = message->nlmsg_len >= NLMSG_LENGTH(sizeof(*refusal));
     struct answers *answers = userdata;
 
     CASE_CHECK(n < answers->n_requests && message->nlmsg_seq == first_request + n);
     CASE_CHECK(message->nlmsg_pid == mnl_socket_get_portid(netlink.socket));
     if (message->nlmsg_type == NLMSG_ERROR) {
-        check_error(message, netlink.error, netlink.text);
+        CASE_CHECK(netlink.error == (has_error && refusal->error <= 0 ? refusal->error : -EBADMSG));
+        CASE_CHECK(!*netlink.text || (is_whole && memmem(message, message->nlmsg_len, netlink.text,
+                                                         strlen(netlink.text))));
         answers->is_last_answered |= n == answers->n_requests - 1;
     } else {
         CASE_CHECK(netlink.error == 0 && !*netlink.text);

@@ -27,33 +27,26 @@ TEST(peers_are_grouped_by_prefix_length)
     assert_int_equal(stats_of(estimator).destinations, 2);
 }
 
-TEST(impossible_samples_are_refused_and_counted)
+/* A closed connection that a dump has shown was counted then. */
+TEST(impossible_samples_are_refused_and_others_counted_once)
 {
-    const struct riptide_sample samples[] = {
-        sample_of("192.0.2.1", 0),
-        sample_of("192.0.2.1", 1u << 31),
-        sample_of("10.0.0.0/24", 20),
-        { .cwnd = 20 },
+    const struct {
+        struct riptide_sample sample;
+        int outcome;
+    } cases[] = {
+        { sample_of("192.0.2.1", 0), RIPTIDE_E_INVALID },
+        { sample_of("192.0.2.1", 1u << 31), RIPTIDE_E_INVALID },
+        { sample_of("10.0.0.0/24", 20), RIPTIDE_E_INVALID },
+        { { .cwnd = 20 }, RIPTIDE_E_INVALID },
+        { { prefix("192.0.2.1"), .cwnd = 30, .closed = true }, RIPTIDE_E_LEFT_OUT },
+        { { prefix("192.0.2.1"), .cwnd = 30, .closed = true, .shown = true }, RIPTIDE_E_LEFT_OUT },
+        { { prefix("192.0.2.1"), .cwnd = 30, .shown = true }, 0 },
     };
     ESTIMATOR *estimator = estimator_of_policy("paper");
 
-    for (size_t i = 0; i < 4; i++)
-        assert_int_equal(riptide_estimator_add(estimator, &samples[i]), RIPTIDE_E_INVALID);
+    EACH(row, cases)
+        assert_row(riptide_estimator_add(estimator, &row->sample) == row->outcome);
     assert_int_equal(stats_of(estimator).invalid, 4);
-    assert_int_equal(stats_of(estimator).samples, 0);
-}
-
-TEST(closed_connection_that_a_dump_has_shown_is_not_added)
-{
-    ESTIMATOR *estimator = estimator_of_policy("paper");
-    struct riptide_sample sample = sample_of("192.0.2.1", 30);
-
-    sample.closed = true;
-    assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_LEFT_OUT);
-    sample.shown = true;
-    assert_int_equal(riptide_estimator_add(estimator, &sample), RIPTIDE_E_LEFT_OUT);
-    sample.closed = false;
-    assert_int_equal(riptide_estimator_add(estimator, &sample), 0);
     assert_int_equal(stats_of(estimator).samples, 2);
 }
 
