@@ -44,19 +44,15 @@ static __attribute__((unused)) size_t unit_row;
             fail_msg("row %zu: not so: %s", unit_row, #condition);                                 \
     } while (0)
 
-static inline void unit_add(struct CMUnitTest test)
-{
-    if (unit_n_tests == COUNT(unit_tests))
-        abort();
-    unit_tests[unit_n_tests++] = test;
-}
-
 /* A test, followed by its body; set_up runs before it and tear_down after it. */
 #define TEST_WITH(function, set_up, tear_down)                                                     \
     static void function(void **state);                                                            \
     __attribute__((constructor)) static void add_##function(void)                                  \
     {                                                                                              \
-        unit_add((struct CMUnitTest){ #function, function, set_up, tear_down, NULL });             \
+        if (unit_n_tests == COUNT(unit_tests))                                                     \
+            abort();                                                                               \
+        unit_tests[unit_n_tests++] =                                                               \
+            (struct CMUnitTest){ #function, function, set_up, tear_down, NULL };                   \
     }                                                                                              \
     static void function(void **state)
 
