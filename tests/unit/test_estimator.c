@@ -227,6 +227,7 @@ static struct riptide_estimator_config any_config(const char *policy)
     config.ttl_ns = (1 + below(120)) * S;
     config.history_weight = below(100) / 100.0;
     config.rto_min_floor_us = below(2) * 1000;
+    config.max_destinations = below(2) ? 1000 : 1 + below(HOSTS);
     return config;
 }
 
@@ -239,12 +240,10 @@ TEST(windows_keep_to_bounds_and_lifetimes)
     seed_random();
     for (size_t i = 0; i < 12; i++) {
         struct riptide_estimator_config config = any_config(policies[i % 3]);
-        ESTIMATOR *estimator = NULL;
+        ESTIMATOR *estimator = estimator_of_config(&config);
         uint32_t told[HOSTS] = { 0 }; /* what it popped */
         uint64_t now_ns = S;
 
-        config.max_destinations = i % 2 ? 1000 : 1 + below(HOSTS);
-        estimator = estimator_of_config(&config);
         set_pacing(estimator, below(2));
         for (int step = 0; step < 1000; step++) {
             struct riptide_prefix dst = host(below(HOSTS));
@@ -275,19 +274,6 @@ TEST(windows_keep_to_bounds_and_lifetimes)
     }
 }
 
-/* Some are closed, of no host, or of the group as if it were a host. */
-static struct riptide_sample any_invalid_or_not(void)
-{
-    struct riptide_sample sample = any_sample();
-
-    sample.closed = below(3) == 0;
-    if (below(16) == 0)
-        sample.dst.len = (uint8_t)below(140);
-    if (below(16) == 0)
-        sample.dst = (struct riptide_prefix){ AF_INET, 24, { 10 } };
-    return sample;
-}
-
 /* Now and then the table is full. */
 TEST(samples_added_together_are_as_one_by_one)
 {
@@ -297,7 +283,6 @@ TEST(samples_added_together_are_as_one_by_one)
         ESTIMATOR *one_by_one = NULL, *together = NULL;
         uint64_t now_ns = S;
 
-        config.max_destinations = below(2) ? 1000 : 1 + below(HOSTS);
         config.prefix_len4 = below(2) ? 32 : 24;
         one_by_one = estimator_of_config(&config);
         together = estimator_of_config(&config);
@@ -310,7 +295,13 @@ TEST(samples_added_together_are_as_one_by_one)
             char *states[2];
 
             for (uint32_t i = 0; i < n; i++) {
-                samples[i] = any_invalid_or_not();
+                samples[i] = any_sample();
+                /* Some are closed, of no host, or of the group as if it were a host. */
+                samples[i].closed = below(3) == 0;
+                if (below(16) == 0)
+                    samples[i].dst.len = (uint8_t)below(140);
+                if (below(16) == 0)
+                    samples[i].dst = (struct riptide_prefix){ AF_INET, 24, { 10 } };
                 pointers[i] = &samples[i];
             }
             assert_int_equal(estimator_add_all(together, pointers, n, outcomes, befores), 0);
