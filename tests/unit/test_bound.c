@@ -189,6 +189,7 @@ TEST(base_is_the_least_unless_something_lowers_it)
     assert_window(estimator, 32, false);
     set_hint(estimator, kept);
     assert_window(estimator, 20, true);
+    assert_int_equal(explain(estimator).hint.len, 24);
     assert_int_equal(riptide_estimator_remove_hint(estimator, &kept.dst), 0);
     set_base(estimator, 0);
     assert_window(estimator, 24, false);

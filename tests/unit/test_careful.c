@@ -74,23 +74,6 @@ TEST(connection_shows_its_first_flight)
     }
 }
 
-TEST(many_flights_in_a_second_count_as_one)
-{
-    for (int per_s = 1; per_s <= 100; per_s *= 10) {
-        ESTIMATOR *estimator = begun(false);
-        uint32_t cwnd = START, before = 0, second = 0;
-
-        while (cwnd >= before) {
-            before = cwnd;
-            for (int i = 0; i < per_s; i++)
-                add(estimator, closed(cwnd, cwnd, second < 20 ? 0 : cwnd / 4));
-            cwnd = pass(estimator);
-            second++;
-        }
-        assert_int_equal(second, 24);
-    }
-}
-
 /*
  * Connections that open each second and send for 700 ms, as a dump in each interval shows them, or
  * their end if none did. A first flight ends after a round trip, paced after two. `cwnds`: the
