@@ -7,10 +7,8 @@
 
 #include "kernel.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <net/if.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -154,36 +152,21 @@ static json_t *window_json(const struct riptide_estimate *estimate, uint64_t ttl
                      figure_or_null(estimate->wait));
 }
 
-/* Why it is not in force; NULL: it is, or is not applied. */
-static const char *why_off(const struct daemon *daemon, const struct riptide_route *route)
-{
-    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-
-    if (!is_applied(route))
-        return NULL;
-    if (daemon->settings->applier.dry_run)
-        return "a dry run";
-    return route->backend == RIPTIDE_PROGRAM ? stats->program_reason
-                                             : stats->rules_reason[route->dst.family != AF_INET];
-}
-
 /* NULL: it has nothing of the destination. */
-static json_t *backend_json(const struct daemon *daemon, const struct riptide_route *route)
+static json_t *backend_json(const struct riptide_route *route)
 {
-    const char *off = why_off(daemon, route);
-
     if (!route)
         return NULL;
-    return json_pack(
-        "{s:s, s:I, s:o}", "state", riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state),
-        "initcwnd", (json_int_t)route->initcwnd, "reason", text_or_null(off ? off : route->reason));
+    return json_pack("{s:s, s:I, s:o}", "state",
+                     riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state), "initcwnd",
+                     (json_int_t)route->initcwnd, "reason", text_or_null(route->reason));
 }
 
 /* The program gives its window to new connections to the peer, independent of routes. */
 static json_t *program_json(const struct daemon *daemon, const struct riptide_window *window)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-    json_t *program = backend_json(daemon, window->program);
+    json_t *program = backend_json(window->program);
     const uint32_t percent = window->estimate ? window->estimate->pacing_percent : 0;
     struct riptide_verdict verdict;
 
@@ -198,78 +181,55 @@ static json_t *program_json(const struct daemon *daemon, const struct riptide_wi
 /* The route that TCP of riptided takes. */
 static json_t *kernel_json(const struct kernel_route *route)
 {
-    char dev[IF_NAMESIZE];
-
     if (route->error)
         return NULL;
-    if (!if_indextoname(route->ifindex, dev))
-        snprintf(dev, IF_NAMESIZE, "#%u", route->ifindex); /* it no longer exists */
-    /* Linux allows characters that control a terminal or a shell. */
-    for (char *c = dev; *c; c++) {
-        if (!isalnum((unsigned char)*c) && !strchr("#_.:@-", *c))
-            *c = '?';
-    }
-    return json_pack("{s:o, s:I, s:s, s:o}", "dst", prefix_json(&route->match), "table",
-                     (json_int_t)route->table, "dev", dev, "initcwnd",
-                     figure_or_null(route->initcwnd));
+    return json_pack("{s:o, s:I, s:o}", "dst", prefix_json(&route->match), "table",
+                     (json_int_t)route->table, "initcwnd", figure_or_null(route->initcwnd));
 }
 
-/* Whether its network has all destinations that one can have. */
-static bool is_crowded(const struct daemon *daemon, const struct riptide_prefix *dst)
+/* Why it is not in force; NULL: it is, or is not applied. */
+static const char *why_off(const struct riptide_route *route)
 {
-    const struct riptide_prefix within = cut(dst, dst->family == AF_INET ? 24 : 64);
-    const struct riptide_window *window;
-    uint32_t cursor = 0, n = 0;
-
-    while (daemon->health.unplaced > 0 && riptide_agent_next(daemon->agent, &cursor, &window) == 0)
-        n += window->estimate && contains(&within, &window->dst);
-    return n >= (daemon->settings->estimator.max_destinations + 15) / 16;
+    return is_applied(route) && *route->reason ? route->reason : NULL;
 }
 
 /* Why connections do not start with a window of ours. Returns what to do; NULL: nothing. */
-static const char *explain(const struct daemon *daemon, const struct riptide_prefix *dst,
-                           const struct kernel_route *route, const struct riptide_window *window,
-                           char reason[256])
+static const char *explain(const struct daemon *daemon, const struct kernel_route *route,
+                           const struct riptide_window *window, char reason[256])
 {
     const struct riptide_scope *scope = &daemon->settings->observer.scope;
-    const char *no_program = why_off(daemon, window->program);
-    const char *no_rules = why_off(daemon, window->route);
     const struct riptide_route *shown = window->route ? window->route : window->program;
-    const struct riptide_estimate *estimate = window->estimate;
-    char hint[RIPTIDE_PREFIX_TEXT_BYTES], before[KERNEL_RULES_BYTES];
+    const char *off = why_off(window->program) ? why_off(window->program) : why_off(window->route);
     const char *why = "no connection to it is open to learn from";
+    char before[KERNEL_RULES_BYTES];
 
     if (daemon->settings->applier.dry_run) {
         snprintf(reason, 256, "a dry run, which gives no window");
         return NULL;
     }
-    if (estimate && estimate->cwnd == 0 && estimate->hint.family) {
-        riptide_prefix_format(&estimate->hint, hint);
-        snprintf(reason, 256, "windows are off for %s, by a hint or a section [prefix]", hint);
-        return "riptide hint lists them";
-    }
-    if (is_applied(window->route)
-            ? !no_rules
-            : shown && !no_program && strcmp(shown->reason, REASON_OF_RULES) == 0) {
+    /* That of a route in force comes first since the last query for it. */
+    if (shown && !why_off(window->program) &&
+        ((is_applied(window->route) && !why_off(window->route)) ||
+         strcmp(shown->reason, REASON_OF_RULES) == 0)) {
         kernel_read_rules(route->table, before);
         snprintf(reason, 256, "a rule of another program comes before ours: %s", before);
         return REMEDY_OF_RULES;
     }
-    if (no_program || no_rules) {
-        why = no_program ? no_program : no_rules;
-        snprintf(reason, 256, "%s", why);
-        return strcmp(why, "paused") == 0 ? "riptide resume" : "riptide status";
+    if (off) {
+        snprintf(reason, 256, "%s", off);
+        return strcmp(off, "paused") == 0 ? "riptide resume" : "riptide status";
     }
     if (shown) {
         destinations_describe(shown, reason);
-        return shown->state == RIPTIDE_ROUTE_WITHDRAWN ? NULL : "riptide doctor";
+        return shown->state == RIPTIDE_ROUTE_WITHDRAWN ? "riptide hint lists hints"
+                                                       : "riptide doctor";
     }
-    if (estimate && estimate->cwnd > 0)
+    if (window->estimate && window->estimate->cwnd > 0)
         why = "its window is given in this round";
-    else if (estimate)
+    else if (window->estimate)
         why = "of the connections seen last none counts";
-    else if (is_crowded(daemon, dst))
-        why = "its /24 or /64 has a sixteenth of --max-destinations, the most: no other counts";
+    else if (daemon->health.unplaced > 0)
+        why = "no connection to it is open, or none finds a place (riptide status)";
     else if (scope->n_learn + scope->n_exclude + scope->n_local_ports + scope->n_remote_ports > 0)
         why = "no connection to it is open, or scope, exclude or ports leave it out";
     snprintf(reason, 256, "%s", why);
@@ -292,7 +252,7 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
 
     riptide_agent_find(daemon->agent, &group, &found);
     kernel_find_route(&request->dst, &route);
-    if (is_applied(found->program) && !why_off(daemon, found->program))
+    if (is_applied(found->program) && !why_off(found->program) && !settings->applier.dry_run)
         given = found->program->initcwnd;
     if (route.error) {
         snprintf(reason, sizeof(reason), "the kernel has no route: %s", strerror(-route.error));
@@ -302,13 +262,13 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
         if (given > cwnd || (given > 0 && found->estimate && found->estimate->may_lower))
             cwnd = given;
         if (!route.is_ours && given == 0)
-            remedy = explain(daemon, &group, &route, found, reason);
+            remedy = explain(daemon, &route, found, reason);
     }
     return json_pack(
         "{s:o, s:I, s:o, s:s?, s:s, s:o?, s:o?, s:o?, s:o?, s:o}", "destination",
         prefix_json(&group), "starts_with", (json_int_t)cwnd, "reason", text_or_null(reason), "do",
         remedy, "policy", settings->estimator.policy->name, "window",
         found->estimate ? window_json(found->estimate, settings->estimator.ttl_ns) : NULL,
-        "program", program_json(daemon, found), "route", backend_json(daemon, found->route),
-        "kernel", kernel_json(&route), "changes", changes_json(&daemon->changes, &group));
+        "program", program_json(daemon, found), "route", backend_json(found->route), "kernel",
+        kernel_json(&route), "changes", changes_json(&daemon->changes, &group));
 }

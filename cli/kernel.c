@@ -120,8 +120,7 @@ static int on_route(const struct nlmsghdr *message, void *userdata)
                                                .len = header->rtm_dst_len },
                                     .is_ours = header->rtm_protocol == OUR_PROTOCOL,
                                     .table = number_of(of[RTA_TABLE], header->rtm_table),
-                                    .initcwnd = number_of(metrics[RTAX_INITCWND], 0),
-                                    .ifindex = number_of(of[RTA_OIF], 0) };
+                                    .initcwnd = number_of(metrics[RTAX_INITCWND], 0) };
     if (of[RTA_DST])
         memcpy(route->match.addr, mnl_attr_get_payload(of[RTA_DST]),
                bits_of(header->rtm_family) / 8u);

@@ -30,7 +30,6 @@ struct kernel_route {
     bool is_ours;                /* of riptided */
     uint32_t table;
     uint32_t initcwnd; /* segments; 0: not set, connections start with ten */
-    uint32_t ifindex;
 };
 
 void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *route);

@@ -168,8 +168,8 @@ static void put_kernel(const json_t *kernel)
     if (number(kernel, "initcwnd") > 0)
         snprintf(initcwnd, sizeof(initcwnd), "initcwnd %lld", number(kernel, "initcwnd"));
     if (json_is_object(kernel))
-        text_field("kernel", "takes %s of table %lld dev %s, %s", text_of(kernel, "dst"),
-                   number(kernel, "table"), text_of(kernel, "dev"), initcwnd);
+        text_field("kernel", "takes %s of table %lld, %s", text_of(kernel, "dst"),
+                   number(kernel, "table"), initcwnd);
 }
 
 /* The latest first. */

@@ -253,7 +253,7 @@ def test_a_peer_whose_24_has_its_sixteenth_is_said_to_be_refused_for_that(net):
         doctor = riptide_json(net.host, "doctor")["findings"][0]
         assert doctor == {"check": "daemon", "kind": "advice", "what": reason, "do": found["do"]}
         said = [derived(net.host, f"203.0.113.{host}") for host in (1, 2, 3)]
-        assert sum("  why          its /24 or /64 has a sixteenth of --max-destinations, the most: no other counts\n" in text for text in said) == 1
+        assert sum("  why          no connection to it is open, or none finds a place (riptide status)\n" in text for text in said) == 1
 
 
 def test_history_has_a_line_for_each_hour(net):

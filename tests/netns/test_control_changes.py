@@ -61,7 +61,8 @@ def test_off_withdraws_says_so_and_gives_back(net, daemon, apply):
         found = document["route" if apply == "routes" else apply]
         assert (found["state"], found["reason"]) == ("withdrawn", why)
         said = derived(net.host, "203.0.113.1")
-        assert said.startswith(f"203.0.113.1: connections start with 10 segments (the kernel's)\n  why          {why}, by a hint")
+        assert said.startswith(f"203.0.113.1: connections start with 10 segments (the kernel's)\n  why          withdrawn: {why}\n")
+        assert "  do           riptide hint lists hints\n" in said
         shown = {row[0]: row[1:] for row in ask({"request": "show"})["routes"]}
         assert (shown["203.0.113.1"][:2], shown["203.0.113.1"][-1]) == ([0, None], f"withdrawn: {why}")
         # It is learned on, by all connections of it; the window is back with its end.

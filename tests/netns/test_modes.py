@@ -127,7 +127,7 @@ def test_a_dry_run_writes_no_file_and_keeps_no_capability(net, tmp_path, once):
         wait_rounds(2, "/run/dry")
         said = net.host.run(RIPTIDE, "status", "--control", "/run/dry").stdout
         assert said.startswith("riptide: DRY RUN. Windows are computed, and none is given.\n") and " in force " not in said
-        assert "  route        not given: a dry run\n" in derived(net.host, "203.0.113.1", "--control", "/run/dry")
+        assert "  why          a dry run, which gives no window\n" in derived(net.host, "203.0.113.1", "--control", "/run/dry")
         found = credentials(process.pid)
         assert (found["NoNewPrivs"], found["CapEff"], found["CapPrm"]) == (1, 0, 0)
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
