@@ -17,35 +17,18 @@
 /* How long a daemon that does not answer is waited for. */
 enum { TIMEOUT_S = 5 };
 
-void client_find_socket(const char *control, struct sockaddr_un *address)
-{
-    const bool is_path = strchr(control, '/');
-
-    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-    snprintf(address->sun_path, sizeof(address->sun_path), "%s%s%s", is_path ? "" : "/run/riptide-",
-             control, is_path ? "" : "/control");
-}
-
-const char *client_name_unit(const char *control, char unit[64])
-{
-    const bool is_path = strchr(control, '/');
-
-    snprintf(unit, 64, "riptided%s%s", is_path ? "" : "@", is_path ? "" : control);
-    return unit;
-}
-
 /* A socket to the daemon, and its process; 0: not visible. */
 static int open_socket(const char *control, int *pidp)
 {
     const struct timeval timeout = { .tv_sec = TIMEOUT_S };
     struct ucred peer = { .pid = 0 };
     socklen_t n_bytes = sizeof(peer);
-    struct sockaddr_un address;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
 
     if (fd < 0)
         return -errno;
-    client_find_socket(control, &address);
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", control);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
     r = connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : fd;

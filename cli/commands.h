@@ -12,8 +12,6 @@
 #include "options.h"
 #include "text.h"
 
-#include <sys/un.h>
-
 /* Exit statuses besides EXIT_SUCCESS, EXIT_FAILURE and EXIT_USAGE. */
 #define EXIT_NOT_RUNNING 3
 #define EXIT_TROUBLE     4 /* what the command was asked about is not as it should be */
@@ -21,7 +19,8 @@
 /* Each command reads those that riptide.c allows it. */
 struct command_options {
     const char *command; /* its name */
-    const char *control; /* the socket, or the name of an instance of riptided@.service */
+    const char *control; /* the path of the socket; */
+    const char *unit;    /* and its unit, "riptided" or "riptided@NAME" */
     bool help, json, watch, history, verbose, accepted;
     uint32_t top;         /* destinations to list; 0: all */
     uint64_t for_ns;      /* RIPTIDE_NEVER_NS: not given */
@@ -47,12 +46,6 @@ __attribute__((noreturn, format(printf, 2, 3))) void command_fail(int status, co
 int client_ask(const char *control, json_t *request, json_t **answerp, int *pidp,
                struct riptide_error *error);
 
-/* The address of --control: a name without a slash is that of an instance of riptided@.service. */
-void client_find_socket(const char *control, struct sockaddr_un *address);
-
-/* Likewise its unit, "riptided@NAME" or "riptided". Returns `unit`. */
-const char *client_name_unit(const char *control, char unit[64]);
-
 /* The answer, as client_ask; without one the command fails. */
 json_t *client_get(const struct command_options *options, json_t *request);
 
@@ -71,7 +64,7 @@ struct state {
     char why[TEXT_BYTES], remedy[160];
 };
 
-void state_read(struct state *state, const char *control);
+void state_read(struct state *state, const struct command_options *options);
 
 /* Which part of connections is held out, by the answer to `verdict`. */
 const char *verdict_phase(const json_t *verdict);

@@ -25,7 +25,7 @@ struct host {
     struct state state; /* of riptided; its status is NULL where none answers: then */
     struct settings settings;
     struct riptide_applier *applier; /* a dry start by them */
-    const char *control;
+    const struct command_options *options;
     /* As riptided gives windows, or would: */
     const char *by, *why; /* the backend, and why `auto` chose it; empty: it did not */
     long cwnd_max;
@@ -80,13 +80,14 @@ static void check_daemon(struct host *host)
 /* What riptided would do by its configuration. Returns whether it could start. */
 static bool try_start(struct host *host)
 {
+    const char *name = strchr(host->options->unit, '@');
     char file[160], *argv[] = { "riptided", "--config", file };
     struct riptide_applier_stats stats;
     struct riptide_error error;
     int r;
 
-    snprintf(file, sizeof(file), "/etc/riptide/%s.conf", host->control);
-    r = settings_load(&host->settings, strchr(host->control, '/') ? 1 : 3, argv, &error);
+    snprintf(file, sizeof(file), "/etc/riptide/%s.conf", name ? name + 1 : "");
+    r = settings_load(&host->settings, name ? 3 : 1, argv, &error);
     host->settings.applier.dry_run = true;
     host->cwnd_max = host->settings.estimator.cwnd_max;
     if (r == 0)
@@ -137,35 +138,31 @@ static void check_rules(struct host *host)
               "connections do not use our routes where rules of others are first: %s", before);
 }
 
+static bool is_no(const char *value)
+{
+    return strchr("0nNfF", value[0]) || strncasecmp(value, "of", 2) == 0;
+}
+
 /* systemd's own tool shows which files count, and in which order: the last line of a key counts. */
 static void check_networkd(struct host *host)
 {
-    bool keeps_routes = false, keeps_rules = false, is_no;
-    char line[256], key[40], value[8];
+    char line[256], routes[4] = "yes", rules[4] = "yes";
     FILE *out;
 
     if (access("/run/systemd/netif/state", F_OK) != 0 || !strcmp(host->by, "program"))
         return;
     out = popen("systemd-analyze cat-config systemd/networkd.conf 2>&-", "re");
     while (out && fgets(line, sizeof(line), out)) {
-        if (sscanf(line, " %39[A-Za-z] = %7s", key, value) != 2)
-            continue;
-        is_no = !strchr("1yYtT", value[0]) && strcasecmp(value, "on") != 0;
-        if (!strcmp(key, "ManageForeignRoutes"))
-            keeps_routes = is_no;
-        if (!strcmp(key, "ManageForeignRoutingPolicyRules"))
-            keeps_rules = is_no;
+        sscanf(line, " ManageForeignRoutes = %3s", routes);
+        sscanf(line, " ManageForeignRoutingPolicyRules = %3s", rules);
     }
     if (out)
         pclose(out);
-    if (!keeps_routes || !keeps_rules)
+    if (!is_no(routes) || !is_no(rules))
         found(host, problem,
               "ManageForeignRoutes=no and ManageForeignRoutingPolicyRules=no in section [Network] "
               "of /etc/systemd/networkd.conf; systemctl restart systemd-networkd",
-              "systemd-networkd removes our %s when it restarts or sets up a link",
-              keeps_routes  ? "rules"
-              : keeps_rules ? "routes"
-                            : "rules and routes");
+              "systemd-networkd removes our rules or routes when it restarts or sets up a link");
 }
 
 /*
@@ -225,11 +222,11 @@ static const struct {
 
 int doctor_run(const struct command_options *options)
 {
-    struct host host = { .control = options->control };
+    struct host host = { .options = options };
     unsigned int n_passed = 0, n_problems = 0;
     json_t *findings = json_array();
 
-    state_read(&host.state, options->control);
+    state_read(&host.state, options);
     for (size_t i = 0; i < N_CHECKS; i++) {
         found(&host, passed, "", "%s", "");
         checks[i].run(&host);

@@ -31,7 +31,7 @@ static int pause_holder(const char *control, int holder, struct riptide_error *e
 
 int flush_run(const struct command_options *options)
 {
-    char end[32] = "end that process", name[48], unit[64];
+    char end[32] = "end that process", name[48];
     struct riptide_error error;
     const int holder = riptide_applier_flush(NULL, &error);
     int r;
@@ -58,6 +58,6 @@ int flush_run(const struct command_options *options)
     /* The process of another socket has another unit; systemd starts a killed one again. */
     text_field("do", "%s%s (without systemd: %s); then riptide flush",
                r == -ETIMEDOUT ? "systemctl stop " : "stop its service",
-               r == -ETIMEDOUT ? client_name_unit(options->control, unit) : "", end);
+               r == -ETIMEDOUT ? options->unit : "", end);
     return EXIT_FAILURE;
 }

@@ -124,12 +124,14 @@ static int command_main(int argc, char **argv)
 {
     struct command_options options = {
         .control = CONTROL_PATH,
+        .unit = "riptided",
         .top = 20,
         .for_ns = RIPTIDE_NEVER_NS,
         .operands = argv + 1,
     };
     const char *first = argc > 1 ? argv[1] : "";
     const struct command *command = commands;
+    char path[128], unit[64];
     struct riptide_error error;
     uint64_t given = 0;
     int n;
@@ -143,6 +145,12 @@ static int command_main(int argc, char **argv)
     n = options_parse(rows, &options, &given, argc, argv, &error);
     if (n < 0)
         command_fail(EXIT_USAGE, "%s", error.text);
+    if (!strchr(options.control, '/')) {
+        snprintf(path, sizeof(path), "/run/riptide-%s/control", options.control);
+        snprintf(unit, sizeof(unit), "riptided@%s", options.control);
+        options.control = path;
+        options.unit = unit;
+    }
     if (options.help) {
         print_help();
         return EXIT_SUCCESS;

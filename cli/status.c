@@ -45,32 +45,30 @@ static void read_answer(struct state *state)
 /* It has touched its socket at the end of each round. */
 static double last_round_s(const char *control)
 {
-    struct sockaddr_un address;
     struct stat found;
 
-    client_find_socket(control, &address);
-    return stat(address.sun_path, &found) == 0 ? difftime(time(NULL), found.st_mtime) : 0;
+    return stat(control, &found) == 0 ? difftime(time(NULL), found.st_mtime) : 0;
 }
 
-static void read_kernel(struct state *state, const char *control, const char *reason)
+static void read_kernel(struct state *state, const struct command_options *options,
+                        const char *reason)
 {
-    char unit[64], name[48], span[TEXT_SPAN_BYTES];
+    char name[48], span[TEXT_SPAN_BYTES];
     struct riptide_applier_config config;
     int holder;
 
-    client_name_unit(control, unit);
     riptide_applier_config_init(&config, sizeof(config));
     config.dry_run = true;
     holder = riptide_applier_flush(&config, &state->left);
     if (holder < 0)
         state->left.text[0] = '\0';
     SET(state->why, "%s", reason);
-    SET(state->remedy, "systemctl start %s", unit);
+    SET(state->remedy, "systemctl start %s", options->unit);
     if (state->error == -ETIMEDOUT) {
         SET(state->line, "HANGS. Process %d; its last round was %s ago", state->pid,
-            text_span(span, last_round_s(control)));
+            text_span(span, last_round_s(options->control)));
         SET(state->why, "%s; its program, if it has one, gives windows", reason);
-        SET(state->remedy, "systemctl restart %s (without systemd: kill -KILL %d)", unit,
+        SET(state->remedy, "systemctl restart %s (without systemd: kill -KILL %d)", options->unit,
             state->pid);
     } else if (holder > 0) {
         state->is_trouble = false;
@@ -80,30 +78,31 @@ static void read_kernel(struct state *state, const char *control, const char *re
             "%s; %s manages this network namespace: an agent that embeds the library, or a "
             "riptided with another --control",
             reason, kernel_name_process(name, holder));
-        SET(state->remedy, "if it is riptided, its socket is gone: systemctl restart %s", unit);
+        SET(state->remedy, "if it is riptided, its socket is gone: systemctl restart %s",
+            options->unit);
     } else if (state->left.text[0]) {
         SET(state->line, "NOT RUNNING, but its windows are still in this network namespace");
-        SET(state->remedy, "systemctl start %s; or, to remove them: riptide flush", unit);
+        SET(state->remedy, "systemctl start %s; or, to remove them: riptide flush", options->unit);
     } else {
         state->is_trouble = false;
         SET(state->line, "NOT RUNNING. No connection in this network namespace gets a window");
     }
 }
 
-void state_read(struct state *state, const char *control)
+void state_read(struct state *state, const struct command_options *options)
 {
     struct riptide_error error;
 
     *state = (struct state){ .line = "NO ANSWER",
                              .remedy = "try again; riptided's log may say more",
                              .is_trouble = true };
-    state->error = client_ask(control, json_pack("{s:s}", "request", "status"), &state->status,
-                              &state->pid, &error);
+    state->error = client_ask(options->control, json_pack("{s:s}", "request", "status"),
+                              &state->status, &state->pid, &error);
     snprintf(state->why, sizeof(state->why), "%s", error.text);
     if (state->status)
         read_answer(state);
     else if (state->error == -ETIMEDOUT || state->error == -ENOENT)
-        read_kernel(state, control, error.text);
+        read_kernel(state, options, error.text);
 }
 
 static bool is_by_routes(const json_t *status)
@@ -114,25 +113,19 @@ static bool is_by_routes(const json_t *status)
 static void put_working(const json_t *status)
 {
     const json_t *minute = get(get(status, "apply"), "last_minute");
-    const double n = real(minute, "opened");
+    const bool has_none = number(minute, "given") + number(minute, "held_out") == 0;
     char median[32] = "";
 
     if (number(minute, "cwnd_median") > 0)
         snprintf(median, sizeof(median), " (median at most %lld)", number(minute, "cwnd_median"));
     if (json_is_true(get(status, "dry_run")))
         puts("riptide: DRY RUN. Windows are computed, and none is given.");
-    else if (n > 0 && number(minute, "given") + number(minute, "held_out") == 0)
-        printf("riptide: no effect in the last minute. 0 of %.0f connections got a window.\n", n);
-    else if (n > 0)
-        printf("riptide: working. %.0f %% of %s%s.\n", 100 * real(minute, "given") / n,
-               is_by_routes(status) ? "all connections that closed began with a window"
-                                    : "new connections got their window",
-               median);
-    else if (is_by_routes(status))
-        printf("riptide: working. Routes give windows to destinations: %lld.\n",
-               number(status, "routes"));
+    else if (number(minute, "opened") == 0)
+        puts("riptide: working. No connection in the last minute.");
     else
-        puts("riptide: working. No connection has opened in the last minute.");
+        printf("riptide: %s. %.0f %% of connections got a window%s.\n",
+               has_none ? "no effect" : "working",
+               100 * real(minute, "given") / real(minute, "opened"), median);
 }
 
 static void put_effect(const json_t *effect)
@@ -236,7 +229,7 @@ int status_run(const struct command_options *options)
 
     if (options->history)
         return client_print(options, json_pack("{s:s}", "request", "history"), print_hours);
-    state_read(&state, options->control);
+    state_read(&state, options);
     if (state.error < 0 && state.error != -ENOENT && state.error != -ETIMEDOUT)
         command_fail(EXIT_FAILURE, "%s", state.why);
     if (!options->json)

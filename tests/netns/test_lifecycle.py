@@ -89,7 +89,7 @@ def daemon_with(*options):
 
 @pytest.mark.parametrize("manager, prefix, command, why", [
     (daemon_with("--control", "none"), (), (), "no riptided at /run/riptide"),
-    (daemon_with(), (), ("--control", "none"), "no riptided at none"),
+    (daemon_with(), (), ("--control", "none"), "no riptided at /run/riptide-none/control"),
     (daemon_with(), (), ("--control", "/dev/null"), "no riptided at /dev/null"),
     (daemon_with(), ONE_CAPABILITY, (), "only root and the group of --control-group may ask for that"),
     (lambda net: contextlib.nullcontext(start_agent(net.host)), (), (), ""),
