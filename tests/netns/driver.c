@@ -43,13 +43,6 @@
 
 enum { MAX_FDS = 64, LINE_BYTES = 256, INPUT_BYTES = 65536, MAX_DISPATCHES = 1000, HOLDOUT_SEED = 7 };
 
-static const char *const state_names[] = {
-    [RIPTIDE_ROUTE_APPLIED] = "applied",
-    [RIPTIDE_ROUTE_WITHDRAWN] = "withdrawn",
-    [RIPTIDE_ROUTE_LEFT_ALONE] = "left-alone",
-    [RIPTIDE_ROUTE_FAILED] = "failed",
-};
-
 #define MEMBER(name) { #name "=", offsetof(struct riptide_wanted, name) }
 
 static const struct {
@@ -67,12 +60,7 @@ struct input {
     char token[LINE_BYTES]; /* empty: no quiet is pending */
 };
 
-static uint32_t read_holdout_percent(void)
-{
-    const char *percent = getenv("DRIVER_HOLDOUT");
-
-    return percent ? (uint32_t)atoi(percent) : 0;
-}
+static uint32_t holdout_percent;
 
 static int die(const char *what, const char *words)
 {
@@ -153,7 +141,7 @@ static int set(struct riptide_applier *applier, char *words)
 static const char *drawn_arm(uint64_t cookie)
 {
     return riptide_name(RIPTIDE_NAMES_ARM,
-                        arm_of(cookie, HOLDOUT_SEED, ARM_SHARE(read_holdout_percent())));
+                        arm_of(cookie, HOLDOUT_SEED, ARM_SHARE(holdout_percent)));
 }
 
 static const char *noted_arm(const struct riptide_applier *applier, uint64_t cookie)
@@ -221,7 +209,8 @@ static void print_popped(struct riptide_applier *applier)
 
     while (riptide_applier_pop(applier, &route) == 0) {
         riptide_prefix_format(&route->dst, text);
-        printf("route %s %s %u %s\n", text, state_names[route->state], route->initcwnd,
+        printf("route %s %s %u %s\n", text,
+               riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state), route->initcwnd,
                route->reason);
     }
 }
@@ -307,7 +296,7 @@ static int run(struct riptide_applier *applier, bool is_started, int queue_bytes
 
 int main(int argc, char **argv)
 {
-    const char *apply = getenv("DRIVER_APPLY");
+    const char *apply = getenv("DRIVER_APPLY"), *percent = getenv("DRIVER_HOLDOUT");
     struct riptide_applier_config config;
     struct riptide_applier *applier;
     struct riptide_error error;
@@ -317,7 +306,7 @@ int main(int argc, char **argv)
     riptide_applier_config_init(&config, sizeof(config));
     config.backend = RIPTIDE_ROUTES;
     config.cgroup = getenv("DRIVER_CGROUP");
-    config.holdout_percent = read_holdout_percent();
+    config.holdout_percent = holdout_percent = percent ? (uint32_t)atoi(percent) : 0;
     config.holdout_seed = HOLDOUT_SEED;
     if (config.cgroup)
         config.backend = apply && !strcmp(apply, "program") ? RIPTIDE_PROGRAM : RIPTIDE_BOTH;

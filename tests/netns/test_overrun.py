@@ -22,24 +22,18 @@ RULE_GROUPS = 1 << 7 | 1 << 18  # RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE
 FRA_TABLE = 15
 
 
-class RuleWatch:
-    """Additions and deletions of our rule, by the kernel's notifications: {family: "+-..."}."""
-
-    def __init__(self, host):
-        self.link = Rtnetlink(host, RULE_GROUPS)
-        self.link.socket.setblocking(False)
-
-    def read(self):
-        found = {2: "", 10: ""}
-        while True:
-            try:
-                data = self.link.socket.recv(1 << 16)
-            except BlockingIOError:
-                return found
-            for kind, _, body in messages(data):
-                table = dict(attributes(body[12:])).get(FRA_TABLE, bytes(4))
-                if u32.unpack(table)[0] == OUR_TABLE:
-                    found[body[0]] += {RTM_NEWRULE: "+", RTM_DELRULE: "-"}.get(kind, "")
+def rule_changes(link):
+    """Additions and deletions of our rule that the kernel has announced: {family: "+-..."}."""
+    found = {2: "", 10: ""}
+    while True:
+        try:
+            data = link.socket.recv(1 << 16)
+        except BlockingIOError:
+            return found
+        for kind, _, body in messages(data):
+            table = dict(attributes(body[12:])).get(FRA_TABLE, bytes(4))
+            if u32.unpack(table)[0] == OUR_TABLE:
+                found[body[0]] += {RTM_NEWRULE: "+", RTM_DELRULE: "-"}.get(kind, "")
 
 
 def storm(host):
@@ -55,24 +49,24 @@ def storm(host):
 
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["smallest-queue", "stopped"])
 def test_overrun_removes_the_rules_and_makes_all_right(is_stopped, say):
-    with Run(7, n_hosts=90) as case:
+    with Run(7, n_hosts=90) as case, Rtnetlink(case.twins.with_us.host, RULE_GROUPS) as watch:
         twins, host = case.twins, case.twins.with_us.host
+        watch.socket.setblocking(False)
         twins.happen("sysctl ipv6/conf/all/forwarding 1")  # or IPv6 is left alone, as it has several gateways
         if not is_stopped:
             twins.driver.kill()
             twins.driver = Driver(host, 1).wait_ready()
         case.happen([], case.windows)
         before = twins.driver.stats
-        watch = RuleWatch(host)
+        rule_changes(watch)
         storm(twins.without_us.host)
         with stopped(twins.driver.pid) if is_stopped else contextlib.nullcontext():
             storm(host)
             over = time.perf_counter()
-            assert not is_stopped or watch.read() == {2: "", 10: ""}
+            assert not is_stopped or rule_changes(watch) == {2: "", 10: ""}
         after = twins.driver.quiet()
         lasted_ms = (time.perf_counter() - over) * 1000
-        happened = watch.read()
-        watch.link.close()
+        happened = rule_changes(watch)
         twins.judge()
     assert after["overruns"] > before["overruns"]
     for rules in happened.values():

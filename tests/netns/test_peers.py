@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Forgery: of packets, of the claim of a namespace, of messages in the kernel's name."""
 
+import itertools
 import socket
+import struct
 import sys
+from pathlib import Path
 
 import pytest
 from netns import RIPTIDED, Daemon, observe, rules, wait_until, wait_window, windows
@@ -90,31 +93,29 @@ def test_a_container_that_shares_the_network_alone_has_the_same_claim(net, first
         assert len(before) == 2 and rules(net.host) == before
 
 
-# To each netlink socket of riptided: the end of a dump, an error, a deleted rule and a deleted
-# route, an overrun.
-FORGE = """
-import socket, struct
-for line in list(open("/proc/net/netlink"))[1:]:
-    _, bus, port, *_ = line.split()
-    if int(bus) not in (0, 4) or port == "0":
-        continue
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, int(bus)) as sender:
-        for kind in (3, 2, 33, 25, 4):
-            for sequence in range(50):
+def forge():
+    """To each netlink socket of this namespace: the end of a dump, an error, a deleted rule and a
+    deleted route, an overrun. Yields what becomes of each."""
+    for line in Path("/proc/thread-self/net/netlink").read_text().splitlines()[1:]:
+        _, bus, port, *_ = line.split()
+        if int(bus) not in (0, 4) or port == "0":
+            continue
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, int(bus)) as sender:
+            for kind, sequence in itertools.product((3, 2, 33, 25, 4), range(50)):
                 message = struct.pack("=IHHII", 36, kind, 0, sequence, int(port)) + bytes(20)
                 try:
                     sender.sendto(message, (int(port), 0))
-                    print("taken")
+                    yield "taken"
                 except ConnectionRefusedError:
-                    print("refused")
-"""
+                    yield "refused"
 
 
 def test_what_another_process_says_in_the_kernels_name_changes_nothing(net, cgroup):
     """Root of a namespace can write to any netlink socket there, except ours."""
     with Daemon.learned(net, {PEER: 20}, "--apply", "both", "--cgroup", cgroup, "--holdout-percent", 1) as daemon:
         before = windows(net.host), rules(net.host)
-        assert set(net.host.run(sys.executable, "-IBc", FORGE).stdout.split()) == {"refused"}
+        with net.host.entered():
+            assert set(forge()) == {"refused"}
         connection = net.learned(NEIGHBOUR, 20)
         wait_until(lambda: wait_window(net.host, NEIGHBOUR) == connection.cwnd(), "the window of the connection")
         assert windows(net.host)[PEER] == before[0][PEER] and rules(net.host) == before[1]
