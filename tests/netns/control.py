@@ -62,11 +62,10 @@ def riptide_json(host, *arguments, check=True):
     return json.loads(host.run(RIPTIDE, *arguments, "--json", check=check).stdout)
 
 
-def write_state(path, windows, age_s=1):
+def write_state(path, windows):
     """A state as lib/compute/state.c describes it, of {destination: window}."""
     lines = [f"riptide state 2 saved_ns={time.time_ns()}"]
-    lines += [f"{dst} cwnd={cwnd} samples=1 age_ns={int(age_s * 1e9)}"
-              for dst, cwnd in windows.items()]
+    lines += [f"{dst} cwnd={cwnd} samples=1 age_ns={10**9}" for dst, cwnd in windows.items()]
     Path(path).write_text("\n".join(lines) + "\n", encoding="ascii")
 
 

@@ -117,9 +117,7 @@ def test_a_refusal_of_the_verifier_is_said_in_its_words_and_is_no_wrong_option(n
 
 def test_rules_that_a_riptided_with_routes_left_go_beside_routes_of_others(net, daemon):
     """Of our protocol, so that our routes cannot be told from theirs and stay."""
-    net.learned("203.0.113.1", 30)
-    with daemon("routes") as killed:
-        wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, "203.0.113.1", *BY_ROUTES) as killed:
         killed.kill()
         net.host.ip("route", "add", "198.51.100.0/24", "via", "10.0.0.1", "proto", "230")
         with daemon("program"):
@@ -329,9 +327,7 @@ def test_new_connection_starts_with_the_learned_window_of_its_own_destination(ne
     first, second, third = addresses
     small, large = net.learned(first, 20).cwnd(), net.learned(second, 60).cwnd()
     assert 20 <= small < large <= 100
-    without_us = net.connect(first, passive=passive, mapped=mapped)
-    assert without_us.cwnd() == 10
-    net.reset(without_us)
+    assert net.starts(first, passive=passive, mapped=mapped) == 10
     with Daemon(net.host, *BY_ROUTES):
         assert (wait_window(net.host, first), wait_window(net.host, second)) == (small, large)
         for address, cwnd in ((first, small), (second, large), (third, 10)) * 2:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from cgroups import mounted
-from control import PATH, one_line, status, wait_rounds, write_state
-from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, Daemon, rules, wait_until, wait_window, windows
+from control import PATH, one_line, status, wait_rounds
+from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, Daemon, rules, wait_until, windows
 
 GROUP = 4711
 CHANGES = [("hint", "203.0.113.1", "--max", "20", "--for", "1s"),
@@ -20,22 +20,19 @@ def warnings(daemon):
 
 
 def test_no_daemon_is_a_status_of_its_own(host):
-    write_state("/run/state", {})
     for command in (("metrics",), ("hint",), *CHANGES):
         assert "no riptided at " in one_line(host.run(RIPTIDE, *command, check=False), status=3)
 
 
 def test_others_read_and_change_nothing(net):
-    net.learned("203.0.113.1", 30)
-    write_state("/run/state", {"203.0.113.9": 77})
-    with Daemon(net.host):
-        before = wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, "203.0.113.1"):
+        before = windows(net.host)
         for command in CHANGES:
             done = net.host.run(*AS_NOBODY, RIPTIDE, *command, check=False)
             assert "only root and the group" in one_line(done)
             assert net.host.run(*AS_NOBODY, RIPTIDE, "status").stdout.startswith("riptide: working")
             wait_rounds()
-            assert windows(net.host) == {"203.0.113.1": before}, command
+            assert windows(net.host) == before, command
             assert len(rules(net.host)) == 2, command
 
 

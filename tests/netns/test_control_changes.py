@@ -151,6 +151,7 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         assert net.connect("2001:db8::1").cwnd() == before["2001:db8::1"]
         wait_until(lambda: "on again" in daemon.said(), "a line in the log")
+        assert "windows off: paused" in daemon.said()
     assert rules(net.host) == []
 
 

@@ -12,8 +12,7 @@ import cgroups
 import pytest
 from control import one_line, status, wait_rounds
 from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
-                   WITHOUT_NET_ADMIN, Daemon, routes, rules, snapshot, wait_until,
-                   wait_window, windows)
+                   WITHOUT_NET_ADMIN, Daemon, routes, rules, snapshot, wait_until, windows)
 from programs import Driver, start_agent
 
 PEERS = {"203.0.113.1": 20, "203.0.113.2": 40, "2001:db8::1": 60}
@@ -169,12 +168,9 @@ def test_a_rule_that_cannot_be_deleted_does_not_keep_the_routes(net, preload):
 
 
 def test_window_is_withdrawn_when_its_time_to_live_passes(net):
-    connection = net.learned("203.0.113.1", 30)
-    net.learned("203.0.113.2", 30)
-    with Daemon(net.host, "--ttl", "300ms", "--log-level", "debug") as daemon:
-        wait_window(net.host, "203.0.113.1")
-        wait_window(net.host, "203.0.113.2")
-        net.reset(connection)
+    peers = {"203.0.113.1": 30, "203.0.113.2": 30}
+    with Daemon.learned(net, peers, "--ttl", "300ms", "--log-level", "debug") as daemon:
+        net.reset(net.connections[0])
         wait_until(lambda: "203.0.113.1" not in windows(net.host), "withdrawal")
         assert "203.0.113.2" in windows(net.host)
         assert net.connect("203.0.113.1").cwnd() == 10

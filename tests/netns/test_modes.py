@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from control import PATH, derived, wait_rounds, write_state
-from netns import AS_NOBODY, BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, routes, rules, run, wait_until, wait_window, windows
+from netns import AS_NOBODY, BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, routes, rules, run, wait_until, windows
 
 UMASKS = (0o000, 0o022, 0o077, 0o777)
 
@@ -56,9 +56,7 @@ def test_modes_are_the_same_whatever_the_umask(net, place, umask):
 def test_a_new_host_starts_with_a_copy_of_a_neighbours_state(net, place, options, n_loaded):
     """As docs/operations.md says: without the copy, and of other prefix lengths, it starts with the kernel's window."""
     given, own = place.parent / "neighbour", place / "state"
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host, "--state", given):
-        wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, "203.0.113.1", "--state", given):
         net.host.run(RIPTIDE, "pause")  # stays with the neighbour, as its hints do
         wait_rounds(2)
         cwnd = windows(net.host)["203.0.113.1"]
@@ -66,10 +64,7 @@ def test_a_new_host_starts_with_a_copy_of_a_neighbours_state(net, place, options
         def first():
             with Daemon(other.host, "--state", own, *options) as daemon:
                 wait_rounds(2)
-                connection = other.connect("203.0.113.1")
-                seen = connection.cwnd()
-                other.reset(connection)
-                return seen, daemon.said()
+                return other.starts("203.0.113.1"), daemon.said()
         assert first()[0] == 10
         run("sh", "-c", f"cat {given} | sed '/^riptide agent/,$d' > {own}")
         seen, said = first()
@@ -98,10 +93,9 @@ def credentials(pid):
 def test_one_capability_is_kept_and_enough_for_routes(net, place, command, uid):
     place.chmod(0o777)
     state = place / "state"
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host, *BY_ROUTES, "--state", state, command=(*command, RIPTIDED)) as daemon:
+    options = (*BY_ROUTES, "--state", state)
+    with Daemon.learned(net, "203.0.113.1", *options, command=(*command, RIPTIDED)) as daemon:
         assert credentials(daemon.pid) == {"CapEff": NET_ADMIN, "CapPrm": NET_ADMIN, "uid": uid, "NoNewPrivs": 1}
-        wait_window(net.host, "203.0.113.1")
         daemon.stop()
     assert not rules(net.host) and not routes(net.host)
     assert state.stat().st_size > 0 and state.stat().st_uid == uid

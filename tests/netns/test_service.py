@@ -207,9 +207,8 @@ def test_unit_is_what_systemd_understands_and_hardened(unit):
 def test_rights_of_the_unit_are_enough(net, request, apply):
     """Its capabilities and system calls; a kernel without windows by the program has the first alone."""
     options = ("--cgroup", request.getfixturevalue("open_cgroup")) if apply == "auto" else ()
-    net.learned("203.0.113.1", 30)
-    with Daemon(net.host, "--apply", apply, "--control", "none", *options, command=as_unit(RIPTIDED)) as daemon:
-        wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, "203.0.113.1", "--apply", apply, "--control", "none", *options,
+                        command=as_unit(RIPTIDED)) as daemon:
         assert "cannot" not in daemon.said()
         assert ("--apply auto chose both: " in daemon.said()) == (apply == "auto")
         daemon.stop()

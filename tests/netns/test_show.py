@@ -5,7 +5,7 @@ import re
 
 import pytest
 from control import derived, riptide_json, status
-from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, add_wg_quick_rules, rules, wait_until, wait_window, windows
+from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, add_wg_quick_rules, rules, wait_until, windows
 
 V4, V6 = "203.0.113.1", "2001:db8::1"
 
@@ -36,9 +36,7 @@ def test_list_has_those_first_that_save_most_and_totals(net):
 
 
 def test_of_one_destination_each_step_is_a_line(net):
-    net.learned(V4, 60)
-    with Daemon.learned(net, "203.0.113.2", *BY_ROUTES, "--cwnd-max", "25"):
-        wait_window(net.host, V4)
+    with Daemon.learned(net, {V4: 60, "203.0.113.2": 30}, *BY_ROUTES, "--cwnd-max", "25"):
         found = riptide_json(net.host, "show", V4)
         assert (found["window"]["connections"], found["window"]["cwnd"]) == (1, 25)
         said = derived(net.host, V4)

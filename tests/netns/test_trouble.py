@@ -114,11 +114,8 @@ FSYNC = """
 
 def test_rounds_do_not_wait_for_a_disk_and_the_end_does(net, tmp_path, preload):
     path = tmp_path / "state"
-    net.learned("203.0.113.1", 30)
-    command = ("env", preload(FSYNC), RIPTIDED)
-    with Daemon(net.host, "--state", path, "--metrics", tmp_path / "metrics",
-                command=command) as daemon:
-        wait_window(net.host, "203.0.113.1")
+    with Daemon.learned(net, "203.0.113.1", "--state", path, "--metrics", tmp_path / "metrics",
+                        command=("env", preload(FSYNC), RIPTIDED)) as daemon:
         wait_until(path.exists, "a state")
         assert "fsync" not in daemon.said()
         daemon.stop()
