@@ -17,9 +17,9 @@ struct reader {
 static int set_key(struct reader *reader, const char *key, const char *value,
                    struct riptide_error *error)
 {
-    const struct option_row *row = options_find(reader->rows, key, strlen(key));
+    const struct option_row *row = options_find(reader->rows, key);
 
-    if (!row && options_find(settings_rows, key, strlen(key)))
+    if (!row && options_find(settings_rows, key))
         return refuse(error, -EINVAL, "%s: belongs before the first [prefix ...]", key);
     if (!row)
         return refuse(

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses options by a program's table, and their values: nothing may follow one, and no unit is
- * guessed. Not getopt_long(3): it accepts abbreviations, which break scripts when a new option has
- * the same first letters, and has its own error texts.
+ * Gives a program's table to getopt_long(3), and parses values: nothing may follow one, and no unit
+ * is guessed.
  */
 #include "options.h"
 
@@ -10,12 +9,16 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <getopt.h>
 #include <riptide/agent.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Of a path: log lines with one must stay readable. */
 enum { MAX_TEXT_BYTES = 160 };
+
+/* Of a table, one bit each in `given`; and the first row's result, beyond all letters. */
+enum { MAX_ROWS = 64, FIRST_ROW = 256 };
 
 /* Leading digits, and their end: strtoull also accepts blanks, and wraps "-1" around. */
 static int parse_digits(const char *text, char **endp, uint64_t *numberp)
@@ -209,23 +212,13 @@ KIND(prefixes, "PREFIX", "not a prefix (write 203.0.113.0/24 or 2001:db8::1, hos
 KIND(ports, "FIRST[-LAST]", "not a port or a range of ports (write 443 or 8000-8099)", parse_ports,
      true);
 
-const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len)
+const struct option_row *options_find(const struct option_row *rows, const char *name)
 {
     for (; rows->name; rows++) {
-        if (strlen(rows->name) == len && !memcmp(rows->name, name, len))
+        if (!strcmp(rows->name, name))
             return rows;
     }
     return NULL;
-}
-
-/* The text from the name on; the usual short forms are of two options. */
-static const char *name_of(const char *argument)
-{
-    if (!strcmp(argument, "-h"))
-        return "help";
-    if (!strcmp(argument, "-v"))
-        return "verbose";
-    return argument[1] == '-' ? argument + 2 : "";
 }
 
 int options_set(const struct option_row *row, const char *dashes, void *target, const char *value,
@@ -239,53 +232,42 @@ int options_set(const struct option_row *row, const char *dashes, void *target, 
                   r == -EINVAL ? row->kind->expected : strerror(-r));
 }
 
-/* Reads the option at argv[0], and its value there or at argv[1]. Returns how many it used. */
-static int parse_one(const struct option_row *rows, void *target, uint64_t *given, char **argv,
-                     struct riptide_error *error)
+/* What getopt_long(3) has refused, and says by its result and in optopt. */
+static int refuse_option(int result, const char *text, struct riptide_error *error)
 {
-    const char *text = name_of(argv[0]), *value = strchr(text, '=');
-    const struct option_row *row = options_find(rows, text, strcspn(text, "="));
-    int n_used = 1, r;
-
-    if (!row)
-        return refuse(error, -EINVAL, "%.60s: unknown option (--help lists them)", argv[0]);
-    if (value && !row->kind->argument)
-        return refuse(error, -EINVAL, "--%s %.60s: takes no value", row->name, value + 1);
-    if (value) {
-        value++;
-    } else if (!row->kind->argument) {
-        value = "yes";
-    } else {
-        value = argv[1];
-        n_used = 2;
-    }
-    if (!value)
-        return refuse(error, -EINVAL, "--%s %s: the value is missing", row->name,
-                      row->kind->argument);
-    *given |= UINT64_C(1) << (row - rows);
-    r = options_set(row, "--", target, value, error);
-    return r < 0 ? r : n_used;
+    if (result == ':')
+        return refuse(error, -EINVAL, "%.60s: the value is missing", text);
+    if (optopt >= FIRST_ROW)
+        return refuse(error, -EINVAL, "%.60s: takes no value", text);
+    /* Of several letters in one argument, the one that is wrong. */
+    if (optopt)
+        return refuse(error, -EINVAL, "-%c: unknown option (--help lists them)", optopt);
+    return refuse(error, -EINVAL, "%.60s: unknown option (--help lists them)", text);
 }
 
 int options_parse(const struct option_row *rows, void *target, uint64_t *given, int argc,
                   char **argv, struct riptide_error *error)
 {
-    int n_operands = 0, i = 1;
+    const struct option_row *verbose = options_find(rows, "verbose"), *row;
+    struct option options[MAX_ROWS] = { { .name = NULL } };
+    int result, r;
 
-    error->text[0] = '\0';
-    while (i < argc && strcmp(argv[i], "--") != 0) {
-        int n_used;
-
-        if (argv[i][0] != '-' || !argv[i][1]) {
-            argv[n_operands++] = argv[i++];
-            continue;
-        }
-        n_used = parse_one(rows, target, given, argv + i, error);
-        if (n_used < 0)
-            return n_used;
-        i += n_used;
+    for (int i = 0; rows[i].name; i++)
+        options[i] =
+            (struct option){ rows[i].name, rows[i].kind->argument != NULL, NULL, FIRST_ROW + i };
+    opterr = 0;
+    optind = 0; /* a new command line, or the same one again */
+    while ((result = getopt_long(argc, argv, verbose ? ":hv" : ":h", options, NULL)) >= 0) {
+        if (result == '?' || result == ':')
+            return refuse_option(result, argv[optind - 1], error);
+        if (result == 'h')
+            row = options_find(rows, "help");
+        else
+            row = result == 'v' ? verbose : &rows[result - FIRST_ROW];
+        *given |= UINT64_C(1) << (row - rows);
+        r = options_set(row, "--", target, row->kind->argument ? optarg : "yes", error);
+        if (r < 0)
+            return r;
     }
-    for (i++; i < argc; i++)
-        argv[n_operands++] = argv[i];
-    return n_operands;
+    return 0;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One table of options for the parser, the errors and the help of a program, and the kinds of their
- * values. Pure: prints to a stream of the caller. A value is accepted whole or refused; the library
- * checks ranges.
+ * values. Pure. A value is accepted whole or refused; the library checks ranges.
  */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
@@ -51,16 +50,16 @@ struct option_row {
 };
 
 /* The row of that name, or NULL. */
-const struct option_row *options_find(const struct option_row *rows, const char *name, size_t len);
+const struct option_row *options_find(const struct option_row *rows, const char *name);
 
 /* Reads a value; -EINVAL, with a line that names it and the option, after `dashes`. */
 int options_set(const struct option_row *row, const char *dashes, void *target, const char *value,
                 struct riptide_error *error);
 
 /*
- * Reads the arguments after argv[0] into `target`, which has the defaults. Moves operands to the
- * front of argv, and returns their number; sets in `given` a bit for each row that was given.
- * -EINVAL, with a line that names option and value.
+ * Reads arguments into `target`, which has the defaults; sets in `given` a bit for each row that
+ * was given. Moves operands to the end of argv, from optind on. -EINVAL, with a line that names
+ * option and value.
  */
 int options_parse(const struct option_row *rows, void *target, uint64_t *given, int argc,
                   char **argv, struct riptide_error *error);

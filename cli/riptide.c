@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,14 +128,12 @@ static int command_main(int argc, char **argv)
         .unit = "riptided",
         .top = 20,
         .for_ns = RIPTIDE_NEVER_NS,
-        .operands = argv + 1,
     };
-    const char *first = argc > 1 ? argv[1] : "";
+    const char *first = argc > 1 ? argv[1] : "", *name;
     const struct command *command = commands;
     char path[128], unit[64];
     struct riptide_error error;
     uint64_t given = 0;
-    int n;
 
     if (!strcmp(first, "version") || !strcmp(first, "--version")) {
         printf("riptide %s\n", riptide_version());
@@ -142,8 +141,7 @@ static int command_main(int argc, char **argv)
     }
     if (!strcmp(first, "help"))
         argv[1] = "--help";
-    n = options_parse(rows, &options, &given, argc, argv, &error);
-    if (n < 0)
+    if (options_parse(rows, &options, &given, argc, argv, &error) < 0)
         command_fail(EXIT_USAGE, "%s", error.text);
     if (!strchr(options.control, '/')) {
         snprintf(path, sizeof(path), "/run/riptide-%s/control", options.control);
@@ -155,11 +153,15 @@ static int command_main(int argc, char **argv)
         print_help();
         return EXIT_SUCCESS;
     }
-    while (n > 0 && command < commands + N_COMMANDS && strcmp(argv[0], command->name) != 0)
-        command++;
-    if (command == commands + N_COMMANDS)
-        command_fail(EXIT_USAGE, "%s: unknown command (`riptide help` lists them)", argv[0]);
-    options.n_operands = n > 0 ? n - 1 : 0;
+    if (optind < argc) {
+        name = argv[optind++];
+        while (command < commands + N_COMMANDS && strcmp(name, command->name) != 0)
+            command++;
+        if (command == commands + N_COMMANDS)
+            command_fail(EXIT_USAGE, "%s: unknown command (`riptide help` lists them)", name);
+    }
+    options.operands = argv + optind;
+    options.n_operands = argc - optind;
     snprintf(prefix, sizeof(prefix), "riptide: %s: ", command->name);
     options.command = command->name;
     for (size_t i = 0; rows[i].name; i++) {

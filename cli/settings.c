@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,12 +98,12 @@ void settings_deinit(struct settings *settings)
 
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error)
 {
-    int n_operands = options_parse(settings_rows, settings, &settings->given, argc, argv, error);
+    int r = options_parse(settings_rows, settings, &settings->given, argc, argv, error);
 
-    if (n_operands > 0)
+    if (r == 0 && optind < argc)
         return refuse(error, -EINVAL, "%s: unexpected operand; only options are allowed (--help)",
-                      argv[0]);
-    return n_operands;
+                      argv[optind]);
+    return r;
 }
 
 /* Without the stage: the library has some fields of settings in another one, or in none. */
