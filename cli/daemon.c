@@ -308,7 +308,6 @@ int daemon_run(struct settings *settings)
     if (r != 0) {
         status = report_refusal(settings, &error, r);
     } else if (settings->check) {
-        files_check(settings);
         printf("%s: valid\n", settings->file ? settings->file : "options, without a file");
     } else {
         status = serve(&daemon);

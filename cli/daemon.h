@@ -201,10 +201,7 @@ int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct rip
 /* Drops those that have ended. Returns how many are in force. */
 size_t hints_count(struct daemon *daemon);
 
-/* In files.c: for --check, names places that a daemon would report as it runs. */
-void files_check(const struct settings *settings);
-
-/* After the start, loads the history, and says what the state has restored. */
+/* In files.c: after the start, loads the history, and says what the state has restored. */
 void files_load(struct daemon *daemon);
 
 /* Whether a state file keeps hints and a pause over a restart. */

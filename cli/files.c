@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,25 +48,6 @@ static void load_history(struct daemon *daemon)
         log_line(LOG_WARNING, "%s: damaged, starting empty", path);
     history_load(&daemon->history, hours);
     json_decref(hours);
-}
-
-/* The unit makes its directories at the start, so that no place is wrong for being missing. */
-void files_check(const struct settings *settings)
-{
-    const char *const paths[] = { settings->agent.state, settings->metrics };
-    const char *name = settings->metrics ? strrchr(settings->metrics, '.') : NULL;
-    char directory[256];
-
-    for (int i = 0; i < 2; i++) {
-        snprintf(directory, sizeof(directory), "%s", paths[i] ? paths[i] : "");
-        if (paths[i] && access(dirname(directory), F_OK) < 0)
-            log_line(LOG_WARNING, "%s: there is no directory for it now", paths[i]);
-    }
-    if (settings->applier.cgroup && access(settings->applier.cgroup, F_OK) < 0)
-        log_line(LOG_WARNING, "%s: there is no such cgroup now", settings->applier.cgroup);
-    if (settings->metrics && (!name || strcmp(name, ".prom") != 0))
-        log_line(LOG_WARNING, "%s: node_exporter reads files whose name ends with .prom alone",
-                 settings->metrics);
 }
 
 void files_load(struct daemon *daemon)

@@ -97,17 +97,6 @@ def test_configuration_that_is_refused(host, tmp_path):
     host.run(RIPTIDED, "--config", path, "--check")
 
 
-def test_check_warns_of_places_that_are_not_there(host, tmp_path):
-    """The unit makes its directories, so these are no mistakes."""
-    done = host.run(RIPTIDED, "--check", "--state", tmp_path / "none/state", "--metrics", "/run/none/riptide.txt",
-                    "--cgroup", "/sys/fs/cgroup/none")
-    assert [line.partition(": warning: ")[2] for line in done.stderr.splitlines()] == [
-        f"{tmp_path}/none/state: there is no directory for it now", "/run/none/riptide.txt: there is no directory for it now",
-        "/sys/fs/cgroup/none: there is no such cgroup now",
-        "/run/none/riptide.txt: node_exporter reads files whose name ends with .prom alone"]
-    assert not host.run(RIPTIDED, "--check", "--state", tmp_path / "state", "--metrics", tmp_path / "a.prom").stderr
-
-
 @pytest.mark.parametrize("command", [
     ("observe",), ("observe", "--json"), ("version",), ("help",)], ids=" ".join)
 def test_output_that_cannot_be_written_is_a_failure(host, command):
