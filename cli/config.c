@@ -19,16 +19,11 @@ static int set_key(struct reader *reader, const char *key, const char *value,
 {
     const struct option_row *row = options_find(reader->rows, key);
 
-    if (!row && options_find(settings_rows, key))
-        return refuse(error, -EINVAL, "%s: belongs before the first [prefix ...]", key);
-    if (!row)
-        return refuse(
-            error, -EINVAL,
-            "%.40s: unknown key (riptided.conf(5) lists all, CHANGELOG.md those that were "
-            "removed)",
-            key);
-    if (!row->field)
-        return refuse(error, -EINVAL, "%s: is only a command-line option", key);
+    if (!row || !row->field)
+        return refuse(error, -EINVAL,
+                      "%.40s: unknown key%s (riptided.conf(5) lists all, CHANGELOG.md those that "
+                      "were removed)",
+                      key, reader->rows == override_rows ? " of a [prefix]" : "");
     /* In a hint 0 means that it is not set. */
     if (reader->rows == override_rows && row->kind == &value_u32 && !strcmp(value, "0"))
         return refuse(error, -EINVAL, "%s 0: must be above 0", key);

@@ -46,7 +46,7 @@ struct option_row {
     const struct value_kind *kind;
     size_t offset;     /* of the value in the target struct */
     const char *help;  /* its default is at the end, in brackets */
-    const char *field; /* its path in the target, as errors of the library name it */
+    const char *field; /* as errors of the library name it */
 };
 
 /* The row of that name, or NULL. */

@@ -22,18 +22,19 @@
     {                                                                                              \
         name, &value_##kind, offsetof(struct target, member), help, field                          \
     }
-#define KEY(name, kind, field, help)    ROW(settings, name, kind, field, help, #field)
-#define OPTION(name, kind, field, help) ROW(settings, name, kind, field, help, NULL)
-#define OVERRIDE(name, kind, field)     ROW(riptide_hint, name, kind, field, NULL, #field)
+#define KEY(name, kind, field, help)      ROW(settings, name, kind, field, help, #field)
+#define OF_AGENT(name, kind, field, help) ROW(settings, name, kind, agent.field, help, #field)
+#define OPTION(name, kind, field, help)   ROW(settings, name, kind, field, help, NULL)
+#define OVERRIDE(name, kind, field)       ROW(riptide_hint, name, kind, field, NULL, "hint." #field)
 
 const struct option_row settings_rows[] = {
-    KEY("interval", duration, agent.interval_ns, "time between two dumps (default 1s)"),
+    OF_AGENT("interval", duration, interval_ns, "time between two dumps (default 1s)"),
     KEY("scope", prefixes, observer.scope.learn, "learn only from connections to these"),
     KEY("exclude", prefixes, observer.scope.exclude, "do not learn from connections to these"),
     KEY("local-port", ports, observer.scope.local_ports, "learn only from these local ports"),
     KEY("remote-port", ports, observer.scope.remote_ports, "learn only from these peers' ports"),
-    KEY("max-share", share, agent.max_share,
-        "share of a core that dumps may take; 0: any (default 0.05)"),
+    OF_AGENT("max-share", share, max_share,
+             "share of a core that dumps may take; 0: any (default 0.05)"),
     KEY("policy", policy, estimator.policy, "careful, paper or bdp (default careful)"),
     KEY("cwnd-min", u32, estimator.cwnd_min, "smallest window, segments (default 10)"),
     KEY("cwnd-max", u32, estimator.cwnd_max, "largest window, segments (default 100)"),
@@ -106,38 +107,27 @@ int settings_parse(struct settings *settings, int argc, char **argv, struct ript
     return r;
 }
 
-/* Without the stage: the library has some fields of settings in another one, or in none. */
-static const char *skip_stage(const char *field)
-{
-    const char *dot = strrchr(field, '.');
-
-    return dot ? dot + 1 : field;
-}
-
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error)
 {
     const struct riptide_error given = *error;
-    const char *name = skip_stage(given.field ? given.field : "");
-    const size_t len = strcspn(name, "[");
-    const bool is_of_hint = given.field && strncmp(given.field, "hint.", strlen("hint.")) == 0;
+    const char *field = given.field ? given.field : "";
+    const size_t len = strcspn(field, "[");
+    const bool is_of_hint = strncmp(field, "hint.", strlen("hint.")) == 0;
     const struct option_row *row = is_of_hint ? override_rows : settings_rows;
-    /* The text after the field's name, which contains no blanks or colons. */
-    const char *text = given.text + strcspn(given.text, ": ");
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], section[RIPTIDE_PREFIX_TEXT_BYTES + 16] = "";
+    bool is_of_file;
 
-    while (row->field && (strlen(skip_stage(row->field)) != len ||
-                          strncmp(skip_stage(row->field), name, len) != 0))
+    while (row->field && (strncmp(row->field, field, len) != 0 || row->field[len]))
         row++;
     if (!row->field)
         return;
-    if (is_of_hint && (size_t)given.index < settings->n_overrides) {
+    if (is_of_hint) {
         riptide_prefix_format(&settings->overrides[given.index].dst, dst);
-        refuse(error, -EINVAL, "%.100s: [prefix %s] %s%s", settings->file, dst, row->name, text);
-    } else if (!is_of_hint && settings->file && !(settings->given >> (row - settings_rows) & 1)) {
-        refuse(error, -EINVAL, "%.100s: %s%s", settings->file, row->name, text);
-    } else {
-        refuse(error, -EINVAL, "%s%s", row->name, text);
+        snprintf(section, sizeof(section), "[prefix %s] ", dst);
     }
+    is_of_file = settings->file && (is_of_hint || !(settings->given >> (row - settings_rows) & 1));
+    refuse(error, -EINVAL, "%.100s%s%s%s%s", is_of_file ? settings->file : "",
+           is_of_file ? ": " : "", section, row->name, given.text + strcspn(given.text, ":"));
 }
 
 /* What depends on several settings; those of the library point to each other from here on. */
@@ -165,30 +155,24 @@ static int settle(struct settings *settings, struct riptide_error *error)
     return 0;
 }
 
-/* The text of a regular file. */
+/* The text of a regular file, which the caller frees, also where it is refused. */
 static int read_file(const char *path, char **textp, struct riptide_error *error)
 {
     /* O_NONBLOCK: a FIFO in its place must not block the start. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat stat;
-    char *text = NULL;
+    ssize_t n = -1;
 
     if (fd < 0)
         return refuse(error, -errno, "%.160s: %s", path, strerror(errno));
-    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
-        text = calloc(1, (size_t)stat.st_size + 1);
-    else
-        r = refuse(error, -EINVAL, "%.160s: is no regular file", path);
-    if (r == 0 && (!text || read(fd, text, (size_t)stat.st_size) < 0))
-        r = refuse(error, -errno, "%.160s: %s", path, strerror(errno));
-    else if (r == 0 && memchr(text, '\0', (size_t)stat.st_size))
-        r = refuse(error, -EINVAL, "%.160s: is no text", path);
+    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
+        *textp = calloc(1, (size_t)stat.st_size + 1);
+        n = *textp ? read(fd, *textp, (size_t)stat.st_size) : -1;
+    }
     close(fd);
-    if (r < 0)
-        free(text);
-    else
-        *textp = text;
-    return r;
+    if (n < 0 || memchr(*textp, '\0', (size_t)n))
+        return refuse(error, -EINVAL, "%.160s: is no regular file with text", path);
+    return 0;
 }
 
 int settings_load(struct settings *settings, int argc, char **argv, struct riptide_error *error)

@@ -87,7 +87,7 @@ def test_configuration_that_is_refused(host, tmp_path):
                         ("prefix-len6 = 64\n[prefix 2001:db8::1]\noff = yes\n",
                          "riptided: cannot start: 2001:db8::1: is part of a destination, which has prefix-len6 = 64\n"),
                         ("cwnd-max = 5\n", f"riptided: cannot start: {path}: cwnd-max: 5; below the smallest window, 10 segments\n"),
-                        ("ttl = 1s\n\0", f"{path}: "), ("ttl = 1s\n\0", "is no text")):
+                        ("ttl = 1s\n\0", f"{path}: is no regular file with text")):
         path.write_text(text)
         assert words in one_line(host.run(RIPTIDED, "--config", path, "--check", check=False), 2)
     for file, words in ((tmp_path / "none", "No such file"), (tmp_path, "no regular file"), ("/dev/zero", "no regular file")):
