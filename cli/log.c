@@ -20,7 +20,6 @@
 
 static const char *log_program = "";
 static int log_level = LOG_INFO;
-static unsigned int log_dropped;
 static bool log_is_journal;
 
 /* sd_daemon(3): the journal's own stream is named by its device and inode. */
@@ -101,27 +100,10 @@ static bool is_writable(void)
     return poll(&fd, 1, 0) != 0;
 }
 
-static void write_line(int level, const char *text)
-{
-    const bool is_named = level != LOG_INFO && level != LOG_CRIT;
-    char line[TEXT_BYTES + 64];
-
-    if (!is_writable()) {
-        log_dropped++;
-        return;
-    }
-    if (log_dropped > 0)
-        fprintf(stderr, "%s: %u lines were dropped: standard error was not read\n", log_program,
-                log_dropped);
-    log_dropped = 0;
-    snprintf(line, sizeof(line), "%s: %s%s%s", log_program, is_named ? log_level_name(level) : "",
-             is_named ? ": " : "", text);
-    text_wrap(stderr, LOG_COLUMNS, 0, 2, line);
-}
-
 void log_event(int level, const struct log_fields *fields, const char *format, ...)
 {
-    char text[TEXT_BYTES];
+    const bool is_named = level != LOG_INFO && level != LOG_CRIT;
+    char text[TEXT_BYTES], line[TEXT_BYTES + 64];
     va_list args;
 
     if (level > log_level)
@@ -129,8 +111,11 @@ void log_event(int level, const struct log_fields *fields, const char *format, .
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if (!(log_is_journal && journal_send(level, fields, text)))
-        write_line(level, text);
+    if ((log_is_journal && journal_send(level, fields, text)) || !is_writable())
+        return;
+    snprintf(line, sizeof(line), "%s: %s%s%s", log_program, is_named ? log_level_name(level) : "",
+             is_named ? ": " : "", text);
+    text_wrap(stderr, LOG_COLUMNS, 0, 2, line);
 }
 
 const char *log_error_text(const struct riptide_error *error, int code)

@@ -5,38 +5,16 @@
 #include <inttypes.h>
 #include <sys/socket.h>
 
-/* The first prefix and how many others; the ports. */
+/* The first prefix, and that there are others. */
 static void describe_scope(char text[128], const struct riptide_scope *scope)
 {
-    char first[RIPTIDE_PREFIX_TEXT_BYTES] = "all destinations", more[32] = "", but[32] = "";
+    char first[RIPTIDE_PREFIX_TEXT_BYTES] = "all destinations";
 
     if (scope->n_learn > 0)
         riptide_prefix_format(&scope->learn[0], first);
-    if (scope->n_learn > 1)
-        snprintf(more, sizeof(more), " and %zu more", scope->n_learn - 1);
-    if (scope->n_exclude > 0)
-        snprintf(but, sizeof(but), " but %zu", scope->n_exclude);
-    snprintf(text, 128, "%s%s%s%s", first, more, but,
+    snprintf(text, 128, "%s%s%s%s", first, scope->n_learn > 1 ? " and others" : "",
+             scope->n_exclude > 0 ? " but some" : "",
              scope->n_local_ports + scope->n_remote_ports > 0 ? ", some ports" : "");
-}
-
-/* What `auto` has chosen and why, and what is missing then. */
-static void report_choice(const struct settings *settings,
-                          const struct riptide_applier_stats *stats)
-{
-    const bool has_program = stats->backend & RIPTIDE_PROGRAM;
-    const char *but = "";
-    int level = LOG_INFO;
-
-    if (has_program && settings->applier.dry_run) {
-        but = "; a dry run attaches no program, and loads it if it has CAP_BPF";
-    } else if (!has_program && settings->applier.holdout_percent > 0) {
-        but = "; no connection is held out";
-        level = LOG_WARNING;
-    }
-    log_event(level, &(struct log_fields){ .event = "backend", .reason = stats->why },
-              "--apply auto chose %s: %s%s", riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend),
-              stats->why, but);
 }
 
 void report_start(struct daemon *daemon)
@@ -44,17 +22,17 @@ void report_start(struct daemon *daemon)
     const struct settings *settings = daemon->settings;
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const bool holds_out = stats->backend & RIPTIDE_PROGRAM && !settings->applier.dry_run;
+    const char *by = riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend);
     char scope[128];
 
     describe_scope(scope, &settings->observer.scope);
-    log_event(
-        LOG_INFO, &(struct log_fields){ .event = "start" },
-        "started, version %s: windows by %s to %s, policy %s, %u %% held out", riptide_version(),
-        stats->backend == RIPTIDE_BOTH ? "program and routes"
-                                       : riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend),
-        scope, settings->estimator.policy->name, holds_out ? settings->applier.holdout_percent : 0);
+    log_event(LOG_INFO, &(struct log_fields){ .event = "start" },
+              "started, version %s: windows by %s to %s, policy %s, %u %% held out",
+              riptide_version(), stats->backend == RIPTIDE_BOTH ? "program and routes" : by, scope,
+              settings->estimator.policy->name, holds_out ? settings->applier.holdout_percent : 0);
     if (stats->why)
-        report_choice(settings, stats);
+        log_event(LOG_INFO, &(struct log_fields){ .event = "backend", .reason = stats->why },
+                  "--apply auto chose %s: %s", by, stats->why);
 }
 
 /* "203.0.113.1: applied: initcwnd 24 (3 connections, careful 23.6)" */
@@ -95,19 +73,17 @@ static void report_off(const char *what, const char *reason)
 }
 
 /* At the beginning, not in each round: that one network has its part, or that all have theirs. */
-static void report_full(const struct daemon *daemon, const struct riptide_estimator_stats *stats)
+static void report_full(const struct daemon *daemon)
 {
-    static enum { ROOM, REFUSED, FULL } said, now;
-    const struct log_fields fields = { .event = "full" };
+    static bool was_full;
+    const bool is_full =
+        daemon->health.unplaced > 0 || riptide_agent_get_stats(daemon->agent)->estimator->is_full;
     char reason[256];
 
-    now = daemon->health.unplaced > 0 ? REFUSED : ROOM;
-    if (stats->is_full)
-        now = FULL;
-    health_explain_full(daemon, reason);
-    if (now > said)
-        log_event(LOG_WARNING, &fields, "%s%s", now == FULL ? "full: " : "", reason);
-    said = now;
+    if (is_full && !was_full)
+        log_event(LOG_WARNING, &(struct log_fields){ .event = "full" }, "full: %s",
+                  health_explain_full(daemon, reason));
+    was_full = is_full;
 }
 
 void report_event(struct daemon *daemon, const struct riptide_agent_event *event)
@@ -121,7 +97,7 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
         report_off(event->family == AF_INET ? "IPv4" : "IPv6", event->reason);
         break;
     case RIPTIDE_AGENT_TICK:
-        report_full(daemon, stats);
+        report_full(daemon);
         log_line(LOG_DEBUG,
                  "tick: connections %" PRIu64 ", destinations %" PRIu64
                  ", %.1f ms; the dump took %.1f ms of a core, the next is after %.3f s",

@@ -302,7 +302,7 @@ def test_without_the_program_a_line_says_what_is_lost(net, cgroup):
         assert (status()["apply"]["by"], status()["health"]) == ("routes", "ok")
         why = ("the program needs CAP_BPF and CAP_NET_ADMIN of the host; those of a user namespace are not enough; "
                "prefixes get no windows, as routes serve single addresses")
-        line = f"--apply auto chose routes: {why}; no connection is held out"
+        line = f"--apply auto chose routes: {why}"
         said = " ".join(net.host.run(RIPTIDE, "verdict").stdout.split())
         assert said == "Not known. why no connection is held out, which needs windows by the program (--apply), and --holdout-percent"
         assert f"start: windows by routes alone: {why}" in whole(net.host.run(RIPTIDE, "doctor", check=False).stdout)
