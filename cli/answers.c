@@ -64,13 +64,12 @@ static json_t *apply_json(struct daemon *daemon)
         json_decref(effect);
         effect = NULL;
     }
-    return json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:f, s:I, s:f, s:I, s:o?, s:o}", "asked",
+    return json_pack("{s:s, s:s, s:s?, s:s?, s:f, s:I, s:f, s:o?, s:o}", "asked",
                      riptide_name(RIPTIDE_NAMES_BACKEND, daemon->settings->applier.backend), "by",
                      riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend), "why", stats->why,
-                     "reason", stats->program_reason, "cgroup", stats->cgroup, "holdout_percent",
-                     holdout_percent, "held_out", (json_int_t)stats->program.held_out,
-                     "suspended_s", health_suspended_s(daemon), "suspensions",
-                     (json_int_t)daemon->health.suspensions, "effect", effect, "last_minute",
+                     "reason", stats->program_reason, "holdout_percent", holdout_percent,
+                     "held_out", (json_int_t)stats->program.held_out, "suspended_s",
+                     health_suspended_s(daemon), "effect", effect, "last_minute",
                      minute_json(&daemon->health.minute, &opened));
 }
 
@@ -80,9 +79,8 @@ static json_t *round_json(const struct health *health)
 
     if (health->n_ticks == 0)
         return json_null();
-    return json_pack("{s:I, s:f, s:f, s:f, s:I, s:f}", "number", (json_int_t)health->n_ticks,
-                     "ago_s", s_of(clock_read_ns(CLOCK_BOOTTIME) - tick->finished_ns), "took_ms",
-                     1e3 * s_of(tick->finished_ns - tick->started_ns), "late_ms",
+    return json_pack("{s:I, s:f, s:f, s:I, s:f}", "number", (json_int_t)health->n_ticks, "ago_s",
+                     s_of(clock_read_ns(CLOCK_BOOTTIME) - tick->finished_ns), "late_ms",
                      1e3 * s_of(health->late_ns), "connections", (json_int_t)tick->samples,
                      "interval_s", s_of(tick->interval_ns));
 }
@@ -99,7 +97,7 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
     health_diagnose(daemon, &diagnosis);
     return json_pack(
         "{s:s, s:o, s:s?, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:s, s:i, s:f, "
-        "s:b, s:s, s:I, s:I, s:I, s:o}",
+        "s:b, s:s, s:I, s:o}",
         "health", diagnosis.word, "reason", text_or_null(diagnosis.reason), "do", diagnosis.remedy,
         "state_failure", text_or_null(daemon->state_failure), "paused", stats->is_paused, "hints",
         (json_int_t)hints_count(daemon), "destinations", (json_int_t)stats->estimator->destinations,
@@ -111,9 +109,7 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
         riptide_version(), "pid", (int)getpid(), "uptime_s",
         s_of(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns), "dry_run",
         settings->applier.dry_run, "policy", settings->estimator.policy->name, "cwnd_max",
-        (json_int_t)settings->estimator.cwnd_max, "table", (json_int_t)settings->applier.table,
-        "clients", (json_int_t)control_count_clients(daemon->control), "round",
-        round_json(&daemon->health));
+        (json_int_t)settings->estimator.cwnd_max, "round", round_json(&daemon->health));
 }
 
 json_t *answer_history(struct daemon *daemon, const struct request *request,

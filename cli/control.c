@@ -327,8 +327,3 @@ void control_close(struct control *control)
     close(control->fd);
     free(control);
 }
-
-unsigned int control_count_clients(const struct control *control)
-{
-    return control->n_clients;
-}

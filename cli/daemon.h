@@ -132,9 +132,6 @@ unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_
 /* Pass what poll has filled: answers one client at most. */
 void control_dispatch(struct control *control, const struct pollfd *fds, unsigned int n);
 
-/* The number of connected clients. */
-unsigned int control_count_clients(const struct control *control);
-
 /* The number of a group, by name or number; -1 if `name` is NULL. -EINVAL, with a line. */
 int control_find_group(const char *name, gid_t *gidp, struct riptide_error *error);
 

@@ -32,18 +32,10 @@ static void put_change(FILE *out, const char *name, const struct riptide_change 
 static void put_backends(FILE *out, const struct daemon *daemon,
                          const struct riptide_applier_stats *applier)
 {
-    const struct riptide_applier_config *config = &daemon->settings->applier;
-    const bool is_dry = config->dry_run;
+    const bool is_dry = daemon->settings->applier.dry_run;
     const bool has_program = (applier->backend & RIPTIDE_PROGRAM) && !applier->program_reason;
-    struct diagnosis diagnosis;
     struct riptide_route first;
-    char info[96];
 
-    health_diagnose(daemon, &diagnosis);
-    snprintf(info, sizeof(info), "riptide_apply_info{asked=\"%s\",by=\"%s\"}",
-             riptide_name(RIPTIDE_NAMES_BACKEND, config->backend),
-             riptide_name(RIPTIDE_NAMES_BACKEND, applier->backend));
-    put(out, info, 1, "The way by which windows are given.");
     put(out, "riptide_rules_in_place{family=\"ipv4\"}", !is_dry && !applier->rules_reason[0],
         "Whether our rules are in place, so that TCP uses our routes.");
     put(out, "riptide_rules_in_place{family=\"ipv6\"}", !is_dry && !applier->rules_reason[1], NULL);
@@ -67,7 +59,6 @@ static void put_windows(FILE *out, struct daemon *daemon)
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
     const struct riptide_estimator_stats *estimator = stats->estimator;
     const struct riptide_program_counts opened = health_count_opened(daemon);
-    const bool holds_out = stats->applier->backend & RIPTIDE_PROGRAM;
 
     put(out, "riptide_connections_total{opened=\"with_window\"}", (double)opened.given,
         "Connections by the window with which they opened; by routes alone, as they closed.");
@@ -81,9 +72,6 @@ static void put_windows(FILE *out, struct daemon *daemon)
     put(out, "riptide_suspensions_total", (double)daemon->health.suspensions,
         "Times that windows were suspended.");
     put(out, "riptide_hints", (double)hints_count(daemon), "Hints in force.");
-    put(out, "riptide_holdout_ratio",
-        holds_out ? daemon->settings->applier.holdout_percent / 1e2 : 0,
-        "The share of connections to hold out until the first verdict.");
     put(out, "riptide_destinations", (double)estimator->destinations,
         "Destinations with a window.");
     put(out, "riptide_destinations_limit", daemon->settings->estimator.max_destinations,
