@@ -180,9 +180,6 @@ json_t *minute_json(const struct minute *minute, const struct riptide_program_co
 void history_note(struct history *history, uint64_t realtime_s,
                   const uint64_t counters[HISTORY_COUNTERS], const struct riptide_verdict *verdict);
 
-/* Takes hours of a file, but for what is damaged. */
-void history_load(struct history *history, const json_t *hours);
-
 /* In destinations.c, "left alone: REASON": what has become of a destination by one backend. */
 void destinations_describe(const struct riptide_route *route, char text[256]);
 

@@ -44,10 +44,13 @@ static void load_history(struct daemon *daemon)
     if (lstat(history_path(daemon, path), &there) < 0 || !S_ISREG(there.st_mode))
         return;
     hours = json_load_file(path, 0, NULL);
-    if (!hours)
+    if (!json_is_array(hours)) {
         log_line(LOG_WARNING, "%s: damaged, starting empty", path);
-    history_load(&daemon->history, hours);
-    json_decref(hours);
+        json_decref(hours);
+        return;
+    }
+    json_decref(daemon->history.hours);
+    daemon->history.hours = hours;
 }
 
 void files_load(struct daemon *daemon)

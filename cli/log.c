@@ -64,32 +64,24 @@ static void put_field(FILE *out, const char *name, const char *value)
         fprintf(out, "%s=%s\n", name, value);
 }
 
-/* systemd.journal-fields(7), by the journal's own protocol. False: it is not there. */
+/* systemd.journal-fields(7), in one datagram at the end. False: it is not there. */
 static bool journal_send(int level, const struct log_fields *fields, const char *text)
 {
     static const struct sockaddr_un journal = { AF_UNIX, "/run/systemd/journal/socket" };
-    char bytes[2048];
-    FILE *out = fmemopen(bytes, sizeof(bytes), "w");
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    bool is_sent = false;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    FILE *out = fdopen(fd, "w");
 
-    if (out && fd >= 0) {
-        fprintf(out, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n",
-                level > LOG_ERR ? level : LOG_ERR, log_program, text);
-        put_field(out, "RIPTIDE_EVENT", fields->event);
-        put_field(out, "RIPTIDE_DESTINATION", fields->destination);
-        put_field(out, "RIPTIDE_REASON", fields->reason);
-        if (fields->window > 0)
-            fprintf(out, "RIPTIDE_WINDOW=%" PRIu32 "\n", fields->window);
-        fflush(out);
-        is_sent = sendto(fd, bytes, (size_t)ftell(out), MSG_DONTWAIT | MSG_NOSIGNAL,
-                         (const struct sockaddr *)&journal, sizeof(journal)) >= 0;
-    }
-    if (out)
-        fclose(out);
-    if (fd >= 0)
-        close(fd);
-    return is_sent;
+    if (!out)
+        return false;
+    connect(fd, (const struct sockaddr *)&journal, sizeof(journal));
+    fprintf(out, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n",
+            level > LOG_ERR ? level : LOG_ERR, log_program, text);
+    put_field(out, "RIPTIDE_EVENT", fields->event);
+    put_field(out, "RIPTIDE_DESTINATION", fields->destination);
+    put_field(out, "RIPTIDE_REASON", fields->reason);
+    if (fields->window > 0)
+        fprintf(out, "RIPTIDE_WINDOW=%" PRIu32 "\n", fields->window);
+    return fclose(out) == 0;
 }
 
 /* Whether a line can be written without blocking: a reader that stops must not stop the daemon. */

@@ -165,24 +165,3 @@ void history_note(struct history *history, uint64_t realtime_s,
                                       "retransmitted", verdict->retransmitted.change));
     history->noted_s = realtime_s;
 }
-
-void history_load(struct history *history, const json_t *hours)
-{
-    const size_t n_known = json_array_size(history->hours);
-    json_int_t last_s = begin_of(json_array_get(history->hours, n_known - 1));
-    json_t *hour;
-    size_t i;
-
-    json_array_foreach(hours, i, hour)
-    {
-        const json_t *effect = get(hour, "effect");
-        bool is_whole = json_is_null(effect) || json_is_object(effect);
-
-        for (size_t k = 0; k < HISTORY_COUNTERS; k++)
-            is_whole &= json_is_integer(get(hour, names[k]));
-        if (!is_whole || begin_of(hour) <= last_s || begin_of(hour) % HOUR_S != 0)
-            continue;
-        last_s = begin_of(hour);
-        json_array_append(history->hours, hour);
-    }
-}

@@ -18,24 +18,15 @@ static const struct verb {
     { "show", false, false, answer_show },       { "explain", false, true, answer_explain },
     { "hints", false, false, answer_hints },     { "hint", true, true, answer_hint },
     { "unhint", true, true, answer_unhint },     { "pause", true, false, answer_pause },
-    { "resume", true, false, answer_pause },
+    { "resume", true, false, answer_pause },     { .name = NULL },
 };
-
-static const struct verb *find_verb(const char *name)
-{
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        if (!strcmp(verbs[i].name, name))
-            return &verbs[i];
-    }
-    return NULL;
-}
 
 /* NULL: `error` has a line. */
 static const struct verb *parse(struct request *request, json_t *document, bool may_change,
                                 struct riptide_error *error)
 {
+    const struct verb *verb = verbs;
     const char *dst = NULL;
-    const struct verb *verb;
     json_error_t reason;
 
     if (json_unpack_ex(document, &reason, JSON_STRICT, "{s:s, s?s, s?s, s?I, s?I, s?b, s?I}",
@@ -45,8 +36,9 @@ static const struct verb *parse(struct request *request, json_t *document, bool 
         refuse(error, -EINVAL, "wrong member: %s", reason.text);
         return NULL;
     }
-    verb = find_verb(request->verb);
-    if (!verb)
+    while (verb->name && strcmp(verb->name, request->verb) != 0)
+        verb++;
+    if (!verb->name)
         refuse(error, -EINVAL, "%s: unknown request", request->verb);
     else if (verb->changes && !may_change)
         refuse(error, -EPERM, "only root and the group of --control-group may ask for that");
