@@ -76,8 +76,6 @@ static int take_line(struct reader *reader, char *line, struct riptide_error *er
     for (end = line; *end; end++) {
         if (strchr("#;", *end) && (end == line || isblank((unsigned char)end[-1])))
             break;
-        if (iscntrl((unsigned char)*end) && !isspace((unsigned char)*end))
-            return refuse(error, -EINVAL, "contains a control character (0x%02x)", *end);
     }
     *end = '\0';
     trim(line);

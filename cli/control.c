@@ -296,25 +296,29 @@ void control_dispatch(struct control *control, const struct pollfd *fds, unsigne
     control->budget_ns -= (int64_t)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 }
 
-int control_open(struct control **controlp, const char *path, const char *group,
-                 struct daemon *daemon, struct riptide_error *error)
+/* A dry run leaves the default socket alone. Without one the daemon runs all the same. */
+void control_open(struct daemon *daemon)
 {
-    struct control *control = calloc(1, sizeof(*control));
+    const struct settings *settings = daemon->settings;
+    struct riptide_error error = { .text = "" };
+    static struct control control;
     int r;
 
-    if (!control)
-        return -ENOMEM;
-    *control = (struct control){ .daemon = daemon, .path = path, .filled_ns = now() };
-    r = control_find_group(group, &control->group, error);
-    control->fd = r < 0 ? r : open_listener(path, error);
-    if (control->fd < 0) {
-        r = control->fd;
-        free(control);
-        return r;
-    }
-    control->budget_ns = BUDGET_MAX_NS;
-    *controlp = control;
-    return 0;
+    if (settings->once || !strcmp(settings->control, "none") ||
+        (settings->applier.dry_run && !strcmp(settings->control, CONTROL_PATH)))
+        return;
+    control = (struct control){
+        .daemon = daemon,
+        .path = settings->control,
+        .budget_ns = BUDGET_MAX_NS,
+        .filled_ns = now(),
+    };
+    r = control_find_group(settings->control_group, &control.group, &error);
+    control.fd = r < 0 ? r : open_listener(settings->control, &error);
+    if (control.fd < 0)
+        log_line(LOG_WARNING, "no control socket: %s", error.text);
+    else
+        daemon->control = &control;
 }
 
 void control_close(struct control *control)
@@ -325,5 +329,4 @@ void control_close(struct control *control)
         remove_client(control, 0);
     unlink(control->path);
     close(control->fd);
-    free(control);
 }

@@ -120,22 +120,6 @@ static void on_agent(struct daemon *daemon)
     }
 }
 
-/* A dry run leaves the default socket alone. Without one the daemon runs all the same. */
-static void open_control(struct daemon *daemon)
-{
-    const struct settings *settings = daemon->settings;
-    struct riptide_error error = { .text = "" };
-    int r;
-
-    if (settings->once || !strcmp(settings->control, "none") ||
-        (settings->applier.dry_run && !strcmp(settings->control, CONTROL_PATH)))
-        return;
-    daemon->health.started_ns = clock_read_ns(CLOCK_BOOTTIME);
-    r = control_open(&daemon->control, settings->control, settings->control_group, daemon, &error);
-    if (r < 0)
-        log_line(LOG_WARNING, "no control socket: %s", log_error_text(&error, r));
-}
-
 static void run(struct daemon *daemon, int signals_fd)
 {
     struct pollfd fds[2 + CONTROL_MAX_FDS] = {
@@ -267,6 +251,7 @@ static int serve(struct daemon *daemon)
     /* The watchdog may be for another process. */
     if (watchdog_us && (!pid || strtoll(pid, NULL, 10) == getpid()))
         daemon->watchdog_us = strtoull(watchdog_us, NULL, 10);
+    daemon->health.started_ns = clock_read_ns(CLOCK_BOOTTIME);
     stats = riptide_agent_get_stats(daemon->agent);
     if (error.text[0])
         log_line(LOG_WARNING, "%s", error.text);
@@ -274,7 +259,7 @@ static int serve(struct daemon *daemon)
         log_line(LOG_INFO, "%s", stats->state);
     files_load(daemon);
     /* Then all files are open that need root. */
-    open_control(daemon);
+    control_open(daemon);
     if (drop_privileges(daemon->settings->applier.dry_run, stats->applier->backend, &error) < 0) {
         log_line(LOG_ERR, "%s", error.text);
         daemon->ending = ENDING_FAILED;

@@ -81,19 +81,14 @@ struct health {
     int program_error;           /* of its last window, -errno; 0: the kernel took that */
 };
 
-/* Those with an end. */
-struct hints {
-    struct riptide_hint list[RIPTIDE_MAX_HINTS];
-    size_t n;
-};
-
 struct daemon {
     struct settings *settings;
     struct riptide_agent *agent;
     struct control *control; /* NULL: none */
     struct health health;
     struct changes changes;
-    struct hints hints;
+    struct riptide_hint hints[RIPTIDE_MAX_HINTS]; /* those with an end */
+    size_t n_hints;
     struct history history;
     enum ending ending;
     uint64_t watchdog_us;    /* the service manager's timeout; 0: none */
@@ -114,12 +109,10 @@ struct daemon {
 int daemon_run(struct settings *settings);
 
 /*
- * In control.c: listens. `group`: name or number of the group whose members may make changes, as
- * root may; NULL: none. One without a listener at `path` is replaced. Errors, each with a line: as
- * control_find_group, -EADDRINUSE (another daemon, or no socket), -ENAMETOOLONG, those of bind(2).
+ * In control.c: listens where the settings say so, and replaces a socket without a listener; or
+ * logs why it cannot.
  */
-int control_open(struct control **controlp, const char *path, const char *group,
-                 struct daemon *daemon, struct riptide_error *error);
+void control_open(struct daemon *daemon);
 
 /* Closes, and removes the socket file if its directory permits. */
 void control_close(struct control *control);

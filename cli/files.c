@@ -64,8 +64,8 @@ void files_load(struct daemon *daemon)
     if (stats->is_paused)
         log_line(LOG_INFO,
                  "paused, as before the start: no window is given until `riptide resume`");
-    if (daemon->hints.n > 0)
-        log_line(LOG_INFO, "hints that go on from before the start: %zu", daemon->hints.n);
+    if (daemon->n_hints > 0)
+        log_line(LOG_INFO, "hints that go on from before the start: %zu", daemon->n_hints);
     load_history(daemon);
 }
 
@@ -137,16 +137,12 @@ static int replace(const char *path, unsigned int mode, const char *text,
     fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return refuse(error, -errno, "%.160s: %s", path, strerror(errno));
-    if (dprintf(fd, "%s", text) < 0 || fchmod(fd, mode) < 0)
-        r = -errno;
-    if (close(fd) < 0 && r == 0)
-        r = -errno;
-    if (r == 0 && rename(temporary, path) < 0)
-        r = -errno;
-    if (r == 0)
-        return 0;
-    unlink(temporary);
-    return refuse(error, r, "%.160s: %s", path, strerror(-r));
+    if (dprintf(fd, "%s", text) < 0 || fchmod(fd, mode) < 0 || rename(temporary, path) < 0) {
+        r = refuse(error, -errno, "%.160s: %s", path, strerror(errno));
+        unlink(temporary);
+    }
+    close(fd);
+    return r;
 }
 
 /* `r` is the agent's result for the state, whose directory the history shares. */

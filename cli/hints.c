@@ -32,28 +32,26 @@ int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct rip
 
 size_t hints_count(struct daemon *daemon)
 {
-    struct hints *hints = &daemon->hints;
     const uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     size_t n = 0;
 
-    for (size_t i = 0; i < hints->n; i++) {
-        if (hints->list[i].until_ns > now_ns)
-            hints->list[n++] = hints->list[i];
+    for (size_t i = 0; i < daemon->n_hints; i++) {
+        if (daemon->hints[i].until_ns > now_ns)
+            daemon->hints[n++] = daemon->hints[i];
     }
-    hints->n = n;
+    daemon->n_hints = n;
     return n;
 }
 
 /* The agent has no more of them than the list has room for. */
 void hints_read(struct daemon *daemon)
 {
-    struct hints *hints = &daemon->hints;
     const uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
     char *text = riptide_agent_get_state(daemon->agent), *line = text, dst[64];
     uint64_t left_ns;
     int off;
 
-    hints->n = 0;
+    daemon->n_hints = 0;
     for (; line && (line = strstr(line, "\nhint=")); line++) {
         struct riptide_hint hint = { .cwnd_min = 0 };
 
@@ -64,7 +62,7 @@ void hints_read(struct daemon *daemon)
             continue;
         hint.off = off;
         hint.until_ns = now_ns + left_ns;
-        hints->list[hints->n++] = hint;
+        daemon->hints[daemon->n_hints++] = hint;
     }
     free(text);
 }
@@ -78,7 +76,7 @@ json_t *answer_hints(struct daemon *daemon, const struct request *request,
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     for (size_t i = 0; i < n; i++) {
-        const struct riptide_hint *hint = &daemon->hints.list[i];
+        const struct riptide_hint *hint = &daemon->hints[i];
 
         riptide_prefix_format(&hint->dst, dst);
         json_array_append_new(hints, json_pack("{s:s, s:b, s:o, s:I}", "dst", dst, "off", hint->off,
@@ -150,8 +148,7 @@ json_t *answer_unhint(struct daemon *daemon, const struct request *request,
     size_t i = hints_count(daemon);
 
     riptide_prefix_format(&request->dst, text);
-    while (i > 0 &&
-           memcmp(&daemon->hints.list[i - 1].dst, &request->dst, sizeof(request->dst)) != 0)
+    while (i > 0 && memcmp(&daemon->hints[i - 1].dst, &request->dst, sizeof(request->dst)) != 0)
         i--;
     if (i == 0 || riptide_agent_remove_hint(daemon->agent, &request->dst) != 0) {
         refuse(error, -ENOENT, "%s: there is no hint for it; `riptide hint` lists them", text);
