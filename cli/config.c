@@ -8,32 +8,28 @@
 #include <errno.h>
 #include <string.h>
 
-struct reader {
-    struct settings *settings;
-    const struct option_row *rows; /* of the present section */
-    void *target;
-};
-
-static int set_key(struct reader *reader, const char *key, const char *value,
+static int set_key(struct settings *settings, const char *key, const char *value,
                    struct riptide_error *error)
 {
-    const struct option_row *row = options_find(reader->rows, key);
+    const size_t n = settings->n_overrides;
+    const struct option_row *row = options_find(n > 0 ? override_rows : settings_rows, key);
 
     if (!row || !row->field)
         return refuse(error, -EINVAL,
                       "%.40s: unknown key%s (riptided.conf(5) lists all, CHANGELOG.md those that "
                       "were removed)",
-                      key, reader->rows == override_rows ? " of a [prefix]" : "");
+                      key, n > 0 ? " of a [prefix]" : "");
+    if (n == 0)
+        return options_set(row, "", settings, value, error);
     /* In a hint 0 means that it is not set. */
-    if (reader->rows == override_rows && row->kind == &value_u32 && !strcmp(value, "0"))
+    if (row->kind == &value_u32 && !strcmp(value, "0"))
         return refuse(error, -EINVAL, "%s 0: must be above 0", key);
-    return options_set(row, "", reader->target, value, error);
+    return options_set(row, "", &settings->overrides[n - 1], value, error);
 }
 
-/* "[prefix PREFIX]" */
-static int enter_section(struct reader *reader, char *line, struct riptide_error *error)
+/* "[prefix PREFIX]": the keys that follow are of this one. */
+static int enter_section(struct settings *settings, char *line, struct riptide_error *error)
 {
-    struct settings *settings = reader->settings;
     char *end = strchr(line, ']'), *text = line + strlen("[prefix");
     struct riptide_prefix dst;
 
@@ -51,9 +47,7 @@ static int enter_section(struct reader *reader, char *line, struct riptide_error
     }
     if (settings->n_overrides == RIPTIDE_MAX_HINTS)
         return refuse(error, -EINVAL, "more than %d sections for prefixes", RIPTIDE_MAX_HINTS);
-    settings->overrides[settings->n_overrides] = (struct riptide_hint){ .dst = dst };
-    reader->rows = override_rows;
-    reader->target = &settings->overrides[settings->n_overrides++];
+    settings->overrides[settings->n_overrides++] = (struct riptide_hint){ .dst = dst };
     return 0;
 }
 
@@ -67,7 +61,7 @@ static void trim(char *text)
     text[len] = '\0';
 }
 
-static int take_line(struct reader *reader, char *line, struct riptide_error *error)
+static int take_line(struct settings *settings, char *line, struct riptide_error *error)
 {
     char *value, *end;
 
@@ -80,7 +74,7 @@ static int take_line(struct reader *reader, char *line, struct riptide_error *er
     *end = '\0';
     trim(line);
     if (*line == '[')
-        return enter_section(reader, line, error);
+        return enter_section(settings, line, error);
     if (!*line)
         return 0;
     value = strchr(line, '=');
@@ -88,19 +82,18 @@ static int take_line(struct reader *reader, char *line, struct riptide_error *er
         return refuse(error, -EINVAL, "neither KEY = VALUE nor [prefix PREFIX]");
     *value++ = '\0';
     trim(line);
-    return set_key(reader, line, value + strspn(value, " \t"), error);
+    return set_key(settings, line, value + strspn(value, " \t"), error);
 }
 
 int config_parse(struct settings *settings, const char *name, char *lines,
                  struct riptide_error *error)
 {
-    struct reader reader = { .settings = settings, .rows = settings_rows, .target = settings };
     struct riptide_error mistake;
     char *line;
 
     settings->file = name;
     for (int n = 1; (line = strsep(&lines, "\n")); n++) {
-        if (take_line(&reader, line, &mistake) < 0)
+        if (take_line(settings, line, &mistake) < 0)
             return refuse(error, -EINVAL, "%.100s:%d: %.140s", name, n, mistake.text);
     }
     return 0;

@@ -53,7 +53,6 @@ struct client {
 
 struct control {
     struct daemon *daemon;
-    const char *path;
     int fd;
     gid_t group;
     int64_t budget_ns;  /* left for those who may change nothing; below 0: spent */
@@ -77,7 +76,6 @@ int control_find_group(const char *name, gid_t *gidp, struct riptide_error *erro
 {
     FILE *file = name ? fopen("/etc/group", "re") : NULL;
     struct group *group;
-    uint32_t number;
 
     *gidp = NOBODY;
     while (file && (group = fgetgrent(file))) {
@@ -86,12 +84,8 @@ int control_find_group(const char *name, gid_t *gidp, struct riptide_error *erro
     }
     if (file)
         fclose(file);
-    if (!name || *gidp != NOBODY)
+    if (!name || *gidp != NOBODY || (value_u32.parse(gidp, name) == 0 && *gidp != NOBODY))
         return 0;
-    if (value_u32.parse(&number, name) == 0 && number != NOBODY) {
-        *gidp = number;
-        return 0;
-    }
     error->field = "control_group";
     return refuse(error, -EINVAL, "control-group: %.64s: no group in /etc/group", name);
 }
@@ -165,11 +159,6 @@ static bool may_change(int fd, gid_t group, uid_t *uidp)
     return false;
 }
 
-static uint64_t now(void)
-{
-    return clock_read_ns(CLOCK_MONOTONIC);
-}
-
 /* Sends all at once, or what the client gets is cut. */
 static void send_answer(int fd, char *text)
 {
@@ -227,7 +216,7 @@ static bool has_room(const struct control *control, const struct client *client)
 static void accept_clients(struct control *control)
 {
     for (int i = 0; i < MAX_ACCEPTED; i++) {
-        struct client client = { .deadline_ns = now() + PATIENCE_NS };
+        struct client client = { .deadline_ns = clock_read_ns(CLOCK_MONOTONIC) + PATIENCE_NS };
 
         client.fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         /* Where no fd is free, the budget bounds how often that is tried. */
@@ -246,7 +235,7 @@ static void accept_clients(struct control *control)
 unsigned int control_prepare(struct control *control, struct pollfd fds[CONTROL_MAX_FDS],
                              int *timeout_ms)
 {
-    const uint64_t now_ns = now();
+    const uint64_t now_ns = clock_read_ns(CLOCK_MONOTONIC);
     bool is_spent;
 
     if (!control)
@@ -281,7 +270,7 @@ static void serve(struct control *control, const struct pollfd *fds, unsigned in
         answer(control, &control->clients[i]);
     for (unsigned int j = n; j-- > 0;) {
         if (j == i || fds[j].revents & (POLLHUP | POLLERR) ||
-            control->clients[j].deadline_ns <= now())
+            control->clients[j].deadline_ns <= clock_read_ns(CLOCK_MONOTONIC))
             remove_client(control, j);
     }
 }
@@ -309,9 +298,8 @@ void control_open(struct daemon *daemon)
         return;
     control = (struct control){
         .daemon = daemon,
-        .path = settings->control,
         .budget_ns = BUDGET_MAX_NS,
-        .filled_ns = now(),
+        .filled_ns = clock_read_ns(CLOCK_MONOTONIC),
     };
     r = control_find_group(settings->control_group, &control.group, &error);
     control.fd = r < 0 ? r : open_listener(settings->control, &error);
@@ -327,6 +315,6 @@ void control_close(struct control *control)
         return;
     while (control->n_clients > 0)
         remove_client(control, 0);
-    unlink(control->path);
+    unlink(control->daemon->settings->control);
     close(control->fd);
 }

@@ -166,12 +166,13 @@ static int finish(struct daemon *daemon)
         return status;
     }
     r = riptide_agent_stop(daemon->agent, &error);
-    files_end(daemon, error.field ? r : 0, &error);
     if (r < 0 && !error.field) {
         log_line(LOG_ERR, "%s; see `riptide status`", error.text);
-        return EXIT_FAILURE;
+        status = EXIT_FAILURE;
+    } else {
+        log_line(LOG_INFO, "ended: all windows are withdrawn, routes: %" PRIu64, stats.routes);
     }
-    log_line(LOG_INFO, "ended: all windows are withdrawn, routes: %" PRIu64, stats.routes);
+    files_end(daemon, error.field ? r : 0, &error);
     return status;
 }
 
@@ -201,8 +202,7 @@ static int make_agent(struct daemon *daemon, struct riptide_error *error)
     r = riptide_agent_new(&daemon->agent, &settings->agent, error);
     for (size_t i = 0; r == 0 && i < settings->n_overrides; i++) {
         r = hints_add(daemon, &settings->overrides[i], error);
-        if (r != 0)
-            error->index = (int64_t)i;
+        error->index = (int64_t)i;
     }
     return r;
 }

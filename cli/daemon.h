@@ -57,13 +57,9 @@ struct changes {
 enum { HISTORY_HOURS = 48, HISTORY_COUNTERS = 6 };
 
 struct history {
-    json_t *hours;    /* an array, oldest first, as files and answers have it */
-    uint64_t noted_s; /* the last time, CLOCK_REALTIME; 0: none */
-    /*
-     * Then; they only grow: connections that opened with a window, held out, without one; segments
-     * sent and retransmitted by all TCP of the network namespace; suspensions.
-     */
-    uint64_t counters[HISTORY_COUNTERS];
+    json_t *hours;                       /* an array, oldest first, as files and answers have it */
+    uint64_t noted_s;                    /* the last time, CLOCK_REALTIME; 0: none */
+    uint64_t counters[HISTORY_COUNTERS]; /* then, as records.c names them; they only grow */
 };
 
 /* The state of the daemon, for `status`. */
@@ -204,6 +200,6 @@ void files_note_hour(struct daemon *daemon);
 void files_save(struct daemon *daemon, bool is_synced);
 
 /* At the end: `r` is the agent's result for the state. Removes the metrics. */
-void files_end(struct daemon *daemon, int r, const struct riptide_error *error);
+void files_end(struct daemon *daemon, int r, struct riptide_error *error);
 
 #endif

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +19,9 @@
 /* Between two notes for the history. */
 enum { NOTE_S = 10 };
 
+/* Of a path: settings have less than 256, and the history's name is longer. */
+enum { PATH_BYTES = 256 + sizeof(".history") };
+
 /* For a collector that reads every 15 s; shorter with short rounds. */
 enum { METRICS_ROUNDS = 15 };
 
@@ -28,9 +30,9 @@ bool files_keep_state(const struct daemon *daemon)
     return daemon->settings->agent.state && !daemon->settings->applier.dry_run;
 }
 
-static const char *history_path(const struct daemon *daemon, char path[256])
+static const char *history_path(const struct daemon *daemon, char path[PATH_BYTES])
 {
-    snprintf(path, 256, "%s.history", daemon->settings->agent.state);
+    snprintf(path, PATH_BYTES, "%s.history", daemon->settings->agent.state);
     return path;
 }
 
@@ -38,19 +40,15 @@ static const char *history_path(const struct daemon *daemon, char path[256])
 static void load_history(struct daemon *daemon)
 {
     json_t *hours;
-    char path[256];
+    char path[PATH_BYTES];
     struct stat there;
 
     if (lstat(history_path(daemon, path), &there) < 0 || !S_ISREG(there.st_mode))
         return;
     hours = json_load_file(path, 0, NULL);
-    if (!json_is_array(hours)) {
+    if (json_array_extend(daemon->history.hours, hours) < 0)
         log_line(LOG_WARNING, "%s: damaged, starting empty", path);
-        json_decref(hours);
-        return;
-    }
-    json_decref(daemon->history.hours);
-    daemon->history.hours = hours;
+    json_decref(hours);
 }
 
 void files_load(struct daemon *daemon)
@@ -76,11 +74,10 @@ static void read_segments(uint64_t *sent, uint64_t *retransmitted)
     char line[1024];
 
     *sent = *retransmitted = 0;
-    while (file && fgets(line, sizeof(line), file)) {
-        if (sscanf(line, "Tcp: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %" SCNu64 " %" SCNu64, sent,
-                   retransmitted) == 2)
-            break;
-    }
+    /* Other lines, as that with the names, have nothing of it. */
+    while (file && fgets(line, sizeof(line), file))
+        sscanf(line, "Tcp: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %" SCNu64 " %" SCNu64, sent,
+               retransmitted);
     if (file)
         fclose(file);
 }
@@ -120,14 +117,13 @@ static void note(char failure[256], const char *what, int r, const struct riptid
 static int replace(const char *path, unsigned int mode, const char *text,
                    struct riptide_error *error)
 {
-    char temporary[PATH_MAX];
+    char temporary[PATH_BYTES + sizeof(".tmp")];
     struct stat there;
     int fd, r = 0;
 
     if (!text)
         return -ENOMEM;
-    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= sizeof(temporary))
-        return -ENAMETOOLONG;
+    snprintf(temporary, sizeof(temporary), "%s.tmp", path);
     /* A rename replaces anything: devices, FIFOs and links must stay. */
     if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode))
         return refuse(error, -EINVAL,
@@ -148,7 +144,7 @@ static int replace(const char *path, unsigned int mode, const char *text,
 /* `r` is the agent's result for the state, whose directory the history shares. */
 static void end_save(struct daemon *daemon, int r, struct riptide_error *error)
 {
-    char path[256], *text;
+    char path[PATH_BYTES], *text;
 
     note(daemon->state_failure, "state", r, error);
     if (r < 0)
@@ -200,13 +196,11 @@ void files_tick(struct daemon *daemon, const struct riptide_tick *tick)
     }
 }
 
-void files_end(struct daemon *daemon, int r, const struct riptide_error *error)
+void files_end(struct daemon *daemon, int r, struct riptide_error *error)
 {
-    struct riptide_error reason = *error;
-
     if (files_keep_state(daemon)) {
         files_note_hour(daemon);
-        end_save(daemon, r, &reason);
+        end_save(daemon, r, error);
     }
     /* No reader may take the daemon for running. */
     if (daemon->has_metrics)

@@ -110,13 +110,9 @@ json_t *minute_json(const struct minute *minute, const struct riptide_program_co
 
 enum { HOUR_S = 3600 };
 
+/* Connections by the window with which they opened; segments of all TCP of the namespace. */
 static const char *const names[HISTORY_COUNTERS] = { "with_window", "held_out",     "without",
                                                      "sent_segs",   "retrans_segs", "suspensions" };
-
-static json_int_t begin_of(const json_t *hour)
-{
-    return number(hour, "hour");
-}
 
 /* The hour of that time. Those that are too old go, and those of a clock that was set back. */
 static json_t *find_hour(json_t *hours, json_int_t realtime_s)
@@ -126,13 +122,13 @@ static json_t *find_hour(json_t *hours, json_int_t realtime_s)
 
     for (size_t i = json_array_size(hours); i-- > 0;) {
         hour = json_array_get(hours, i);
-        if (begin_of(hour) == begin_s)
+        if (number(hour, "hour") == begin_s)
             return hour;
-        if (begin_of(hour) > begin_s)
+        if (number(hour, "hour") > begin_s)
             json_array_remove(hours, i);
     }
     while (json_array_size(hours) > 0 &&
-           begin_of(json_array_get(hours, 0)) <= begin_s - (json_int_t)HISTORY_HOURS * HOUR_S)
+           number(json_array_get(hours, 0), "hour") <= begin_s - (json_int_t)HISTORY_HOURS * HOUR_S)
         json_array_remove(hours, 0);
     hour = json_pack("{s:I, s:n}", "hour", begin_s, "effect");
     for (size_t i = 0; i < HISTORY_COUNTERS; i++)
