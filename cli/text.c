@@ -19,17 +19,13 @@ unsigned int text_wrap(FILE *out, unsigned int columns, unsigned int at, unsigne
 
     while (*text) {
         const unsigned int len = (unsigned int)strcspn(text, " ");
+        const bool is_next = blank && at + 1 + len > columns;
+        const unsigned int before = is_next ? indent : blank;
 
-        if (blank && at + 1 + len > columns) {
-            n++;
-            at = indent + len;
-            if (out)
-                fprintf(out, "\n%*s%.*s", (int)indent, "", (int)len, text);
-        } else {
-            at += blank + len;
-            if (out)
-                fprintf(out, "%s%.*s", blank ? " " : "", (int)len, text);
-        }
+        n += is_next;
+        at = is_next ? indent + len : at + blank + len;
+        if (out)
+            fprintf(out, "%s%*s%.*s", is_next ? "\n" : "", (int)before, "", (int)len, text);
         blank = true;
         text += len;
         text += strspn(text, " ");
