@@ -203,6 +203,7 @@ guest() {
     export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
     mount -t proc proc /proc
     mount -t sysfs sysfs /sys
+    mount -t cgroup2 cgroup2 /sys/fs/cgroup
     mountpoint -q /dev || mount -t devtmpfs dev /dev
     mkdir -p /dev/pts /dev/shm
     mount -t devpts devpts /dev/pts
