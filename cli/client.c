@@ -46,12 +46,11 @@ static size_t receive(void *bytes, size_t n, void *fd)
 
 static int read_answer(int fd, json_t **answerp, struct riptide_error *error)
 {
-    json_error_t place = { .text = "" };
     const char *reason;
     json_t *answer;
 
     errno = 0;
-    answer = json_load_callback(receive, &fd, JSON_DISABLE_EOF_CHECK, &place);
+    answer = json_load_callback(receive, &fd, JSON_DISABLE_EOF_CHECK, NULL);
     reason = text_of(answer, "error");
     if (json_is_true(get(answer, "ok"))) {
         json_object_del(answer, "ok");
@@ -60,10 +59,8 @@ static int read_answer(int fd, json_t **answerp, struct riptide_error *error)
     }
     if (errno != 0 && errno != ECONNRESET)
         return -errno;
-    if (!answer && json_error_code(&place) == json_error_premature_end_of_input)
-        reason = "riptided ended before the end of its answer";
     snprintf(error->text, sizeof(error->text), "%s",
-             *reason ? reason : "the answer of riptided is malformed");
+             *reason ? reason : "the answer of riptided is malformed, or has no end");
     json_decref(answer);
     return -EREMOTEIO;
 }

@@ -66,20 +66,11 @@ struct state {
 
 void state_read(struct state *state, const struct command_options *options);
 
-/* Which part of connections is held out, by the answer to `verdict`. */
-const char *verdict_phase(const json_t *verdict);
+/* Returns the exit status. */
+typedef int command_function(const struct command_options *options);
 
-/* Each returns the exit status. */
-int observe_run(const struct command_options *options);
-int show_run(const struct command_options *options);
-int flush_run(const struct command_options *options);
-int status_run(const struct command_options *options);
-int hint_run(const struct command_options *options);
-int metrics_run(const struct command_options *options);
-int pause_run(const struct command_options *options);
-int doctor_run(const struct command_options *options);
-int verify_run(const struct command_options *options);
-int verdict_run(const struct command_options *options);
+command_function doctor_run, flush_run, hint_run, metrics_run, observe_run, pause_run, show_run,
+    status_run, verdict_run, verify_run;
 
 /* Of connections to the prefixes of the operands. */
 struct riptide_observer *observe_open(const struct command_options *options);

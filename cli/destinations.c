@@ -61,17 +61,14 @@ static json_t *row_json(const struct riptide_window *window)
     const bool has_route = is_applied(window->route), has_program = is_applied(window->program);
     const struct riptide_route *given = has_program ? window->program : window->route;
     const struct riptide_estimate *estimate = window->estimate;
+    const uint32_t by = (has_route ? RIPTIDE_ROUTES : 0) | (has_program ? RIPTIDE_PROGRAM : 0);
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], reason[256] = "";
-    const char *by = NULL;
 
     riptide_prefix_format(&window->dst, dst);
-    if (has_program)
-        by = riptide_name(RIPTIDE_NAMES_BACKEND, has_route ? RIPTIDE_BOTH : RIPTIDE_PROGRAM);
-    else if (has_route)
-        by = riptide_name(RIPTIDE_NAMES_BACKEND, RIPTIDE_ROUTES);
-    else
+    if (by == 0)
         destinations_describe(given ? given : window->program, reason);
-    return json_pack("[s, I, s?, I, I, o]", dst, by ? (json_int_t)given->initcwnd : 0, by,
+    return json_pack("[s, I, s?, I, I, o]", dst, by ? (json_int_t)given->initcwnd : 0,
+                     by ? riptide_name(RIPTIDE_NAMES_BACKEND, by) : NULL,
                      estimate ? (json_int_t)estimate->samples : 0,
                      estimate ? (json_int_t)estimate->min_rtt_us : 0, text_or_null(reason));
 }

@@ -85,17 +85,13 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
 const char *health_explain_full(const struct daemon *daemon, char reason[256])
 {
     const struct riptide_estimator_stats *stats = riptide_agent_get_stats(daemon->agent)->estimator;
-    char unplaced[96] = "", largest[RIPTIDE_PREFIX_TEXT_BYTES] = "each of many networks";
+    char largest[RIPTIDE_PREFIX_TEXT_BYTES] = "each of many networks";
 
     if (stats->largest_destinations > 1)
         riptide_prefix_format(&stats->largest, largest);
-    if (!stats->is_full)
-        snprintf(unplaced, sizeof(unplaced),
-                 "connections that do not count: %" PRIu64
-                 ", as a /24 or /64 has at most a sixteenth; ",
-                 daemon->health.unplaced);
-    snprintf(reason, 256, "%s%s has %" PRIu32 " of --max-destinations %" PRIu32, unplaced, largest,
-             stats->largest_destinations, daemon->settings->estimator.max_destinations);
+    snprintf(reason, 256, "%s has %" PRIu32 " of --max-destinations %" PRIu32 "%s", largest,
+             stats->largest_destinations, daemon->settings->estimator.max_destinations,
+             stats->is_full ? "" : "; others of it do not count, as a /24 or /64 has a sixteenth");
     return reason;
 }
 
@@ -217,16 +213,14 @@ static bool explain_lacking(const struct daemon *daemon, struct diagnosis *found
 {
     const int error = daemon->health.program_error;
     const struct riptide_window *window;
-    uint64_t n = 0, n_all = 0;
     uint32_t cursor = 0;
+    uint64_t n = 0;
 
-    while (error && riptide_agent_next(daemon->agent, &cursor, &window) == 0) {
-        n_all++;
+    while (error && riptide_agent_next(daemon->agent, &cursor, &window) == 0)
         n += !window->program;
-    }
-    return n > 0 && say(found, "degraded", cause,
-                        "the kernel refuses %" PRIu64 " of %" PRIu64 " windows to the program: %s",
-                        n, n_all, strerror(-error));
+    return n > 0 &&
+           say(found, "degraded", cause,
+               "the kernel refuses %" PRIu64 " windows to the program: %s", n, strerror(-error));
 }
 
 /* The first that holds, from what stops all windows to what stops none. */

@@ -34,19 +34,18 @@ static void print_list(const json_t *answer)
         puts("no hint is in force");
 }
 
-static void print_added(const json_t *answer)
+static void print_change(const json_t *answer)
 {
     const char *reason = text_of(answer, "reason");
     char window[64], span[TEXT_SPAN_BYTES];
 
+    if (text_of(answer, "removed")[0]) {
+        text_line("%s: the hint is removed, from the next round on", text_of(answer, "removed"));
+        return;
+    }
     text_line("%s: %s for %s, from the next round on; a restart %s it%s%s", text_of(answer, "dst"),
               describe(answer, window), text_span(span, real(answer, "for_ms") / 1e3),
               json_is_true(get(answer, "is_kept")) ? "keeps" : "ends", *reason ? ": " : "", reason);
-}
-
-static void print_removed(const json_t *answer)
-{
-    text_line("%s: the hint is removed, from the next round on", text_of(answer, "removed"));
 }
 
 int hint_run(const struct command_options *options)
@@ -63,12 +62,12 @@ int hint_run(const struct command_options *options)
         command_fail(EXIT_USAGE, "--max N, above 0, or --off is needed; or --remove without them");
     if (options->removes)
         return client_print(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", dst),
-                            print_removed);
+                            print_change);
     return client_print(
         options,
         json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", dst, "off",
                   options->is_off, "for_ms",
                   has_time ? (json_int_t)(options->for_ns / NS_PER_MS) : REQUEST_MAX_HINT_MS,
                   "cwnd_max", (json_int_t)options->cwnd_max),
-        print_added);
+        print_change);
 }

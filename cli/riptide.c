@@ -14,7 +14,7 @@
 struct command {
     const char *name;
     const char *usage; /* operands, which are in capitals, then options besides those of all */
-    int (*run)(const struct command_options *options);
+    command_function *run;
     const char *summary;
     bool has_json;
 };

@@ -163,13 +163,12 @@ static void put_backend(const char *name, const json_t *backend)
 
 static void put_kernel(const json_t *kernel)
 {
-    char initcwnd[32] = "no initcwnd";
+    const long long initcwnd = number(kernel, "initcwnd");
 
-    if (number(kernel, "initcwnd") > 0)
-        snprintf(initcwnd, sizeof(initcwnd), "initcwnd %lld", number(kernel, "initcwnd"));
     if (json_is_object(kernel))
-        text_field("kernel", "takes %s of table %lld, %s", text_of(kernel, "dst"),
-                   number(kernel, "table"), initcwnd);
+        text_field("kernel", "takes %s of table %lld, initcwnd %lld%s", text_of(kernel, "dst"),
+                   number(kernel, "table"), initcwnd ? initcwnd : TEN,
+                   initcwnd ? "" : " (the kernel's)");
 }
 
 /* The latest first. */

@@ -29,32 +29,12 @@ static const struct {
 
 #define SET(text, ...) snprintf(text, sizeof(text), __VA_ARGS__)
 
-static void read_answer(struct state *state)
-{
-    const json_t *status = state->status;
-    size_t i = sizeof(states) / sizeof(states[0]) - 1;
-
-    while (i > 0 && strcmp(text_of(status, "health"), states[i].health) != 0)
-        i--;
-    SET(state->line, "%s", states[i].line);
-    SET(state->why, "%s", text_of(status, "reason"));
-    SET(state->remedy, "%s", text_of(status, "do"));
-    state->is_trouble = states[i].is_trouble;
-}
-
-/* It has touched its socket at the end of each round. */
-static double last_round_s(const char *control)
-{
-    struct stat found;
-
-    return stat(control, &found) == 0 ? difftime(time(NULL), found.st_mtime) : 0;
-}
-
 static void read_kernel(struct state *state, const struct command_options *options,
                         const char *reason)
 {
     char name[48], span[TEXT_SPAN_BYTES];
     struct riptide_applier_config config;
+    struct stat socket = { .st_mtime = 0 };
     int holder;
 
     riptide_applier_config_init(&config, sizeof(config));
@@ -62,11 +42,12 @@ static void read_kernel(struct state *state, const struct command_options *optio
     holder = riptide_applier_flush(&config, &state->left);
     if (holder < 0)
         state->left.text[0] = '\0';
-    SET(state->why, "%s", reason);
     SET(state->remedy, "systemctl start %s", options->unit);
     if (state->error == -ETIMEDOUT) {
+        /* It has touched its socket at the end of each round. */
+        stat(options->control, &socket);
         SET(state->line, "HANGS. Process %d; its last round was %s ago", state->pid,
-            text_span(span, last_round_s(options->control)));
+            text_span(span, difftime(time(NULL), socket.st_mtime)));
         SET(state->why, "%s; its program, if it has one, gives windows", reason);
         SET(state->remedy, "systemctl restart %s (without systemd: kill -KILL %d)", options->unit,
             state->pid);
@@ -91,6 +72,7 @@ static void read_kernel(struct state *state, const struct command_options *optio
 
 void state_read(struct state *state, const struct command_options *options)
 {
+    size_t i = sizeof(states) / sizeof(states[0]) - 1;
     struct riptide_error error;
 
     *state = (struct state){ .line = "NO ANSWER",
@@ -98,11 +80,17 @@ void state_read(struct state *state, const struct command_options *options)
                              .is_trouble = true };
     state->error = client_ask(options->control, json_pack("{s:s}", "request", "status"),
                               &state->status, &state->pid, &error);
-    snprintf(state->why, sizeof(state->why), "%s", error.text);
-    if (state->status)
-        read_answer(state);
-    else if (state->error == -ETIMEDOUT || state->error == -ENOENT)
+    SET(state->why, "%s", error.text);
+    if (state->error == -ETIMEDOUT || state->error == -ENOENT)
         read_kernel(state, options, error.text);
+    if (!state->status)
+        return;
+    while (i > 0 && strcmp(text_of(state->status, "health"), states[i].health) != 0)
+        i--;
+    SET(state->line, "%s", states[i].line);
+    SET(state->why, "%s", text_of(state->status, "reason"));
+    SET(state->remedy, "%s", text_of(state->status, "do"));
+    state->is_trouble = states[i].is_trouble;
 }
 
 static bool is_by_routes(const json_t *status)
@@ -131,21 +119,19 @@ static void put_working(const json_t *status)
 static void put_effect(const json_t *effect)
 {
     const json_t *time = get(effect, "time"), *retransmitted = get(effect, "retransmitted");
-    char phase[96];
+    const double held_out = real(effect, "holdout_percent");
 
     if (!json_is_object(effect))
         return;
-    snprintf(phase, sizeof(phase), "%g %% held out %s", real(effect, "holdout_percent"),
-             verdict_phase(effect));
     if (json_is_object(time))
         text_field("effect",
                    "time %+.1f %% (%+.1f to %+.1f), retransmitted %+.1f points (%+.1f to %+.1f); "
-                   "%s",
+                   "%g %% held out",
                    100 * real(time, "change"), 100 * real(time, "low"), 100 * real(time, "high"),
                    100 * real(retransmitted, "change"), 100 * real(retransmitted, "low"),
-                   100 * real(retransmitted, "high"), phase);
+                   100 * real(retransmitted, "high"), held_out);
     else
-        text_field("effect", "%s; %s", text_of(effect, "reason"), phase);
+        text_field("effect", "%s; %g %% held out", text_of(effect, "reason"), held_out);
 }
 
 static void put_figures(const json_t *status)

@@ -5,12 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *verdict_phase(const json_t *verdict)
-{
-    return json_is_true(get(verdict, "is_settled")) ? "after the first verdict"
-                                                    : "until the first verdict";
-}
-
 static void put_word(const json_t *answer)
 {
     const double time = real(get(answer, "time"), "change");
@@ -72,9 +66,10 @@ static void put_rest(const json_t *answer)
     if (text_of(answer, "left_out")[0])
         text_field("left out", "%s", text_of(answer, "left_out"));
     if (real(answer, "holdout_percent") > 0)
-        text_field("held out", "%g %% of connections, %s%s", real(answer, "holdout_percent"),
-                   verdict_phase(answer),
-                   json_is_true(get(answer, "is_settled")) ? "; a pause begins a new one" : "");
+        text_field("held out", "%g %% of connections, %s", real(answer, "holdout_percent"),
+                   json_is_true(get(answer, "is_settled"))
+                       ? "after the first verdict; a pause begins a new one"
+                       : "until the first verdict");
     if (json_is_object(halves))
         text_field("check",
                    "one half of those held out took %+.1f %% (%+.1f to %+.1f) of the other's time: "

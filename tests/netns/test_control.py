@@ -80,7 +80,7 @@ def test_without_a_place_it_goes_on_with_one_warning(net, tmp_path, option, valu
 
 
 @pytest.mark.parametrize("answer, said", [
-    (b"", "ended before"), (b'{"ok":true,"health', "ended before"), (b"{}\n", "malformed"),
+    (b"", "has no end"), (b'{"ok":true,"health', "has no end"), (b"{}\n", "malformed"),
     (b"\xff\n", "malformed"), (b'{"ok":false,"error":"no"}\n', "no"), (b"[" * 5000 + b"\n", "malformed")])
 def test_answer_that_is_none_is_one_line(host, tmp_path, answer, said):
     """Another program answers instead of riptided."""
