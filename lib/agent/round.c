@@ -123,19 +123,44 @@ static void judge_outcomes(struct riptide_agent *agent, uint64_t now_ns)
     agent->estimator->gives_none = agent->flights_wait > 0;
 }
 
+/* When work began, by the thread's processor time and by the clock. */
+struct beginning {
+    uint64_t cpu_ns, at_ns;
+};
+
+static struct beginning read_beginning(void)
+{
+    return (struct beginning){ read_clock(CLOCK_THREAD_CPUTIME_ID), read_clock(CLOCK_BOOTTIME) };
+}
+
+/* Kernels without a fine clock count in ticks of 10 ms, even for very short work. */
+static uint64_t cpu_ns_since(struct beginning began)
+{
+    return (uint64_t)lesser((double)(read_clock(CLOCK_THREAD_CPUTIME_ID) - began.cpu_ns),
+                            (double)(read_clock(CLOCK_BOOTTIME) - began.at_ns));
+}
+
+/* Most of a dump with a scope is here: the kernel walks until one buffer is full. */
+static void start_dump(struct riptide_agent *agent)
+{
+    const struct beginning began = read_beginning();
+    int r = riptide_observer_start(agent->observer);
+
+    agent->tick.observe_cpu_ns += cpu_ns_since(began);
+    /* Where the kernel is busy it is asked again an interval later. */
+    if (r < 0 && r != -EBUSY)
+        give_up_round(agent, r);
+}
+
 static void begin_round(struct riptide_agent *agent, uint64_t now_ns)
 {
-    int r;
-
     agent->tick = agent->next;
     agent->tick.started_ns = now_ns;
     agent->next = (struct riptide_tick){ 0 };
     drop_unpopped(agent);
     judge_outcomes(agent, now_ns);
     agent->phase = PHASE_OBSERVING;
-    r = riptide_observer_start(agent->observer);
-    if (r < 0)
-        give_up_round(agent, r);
+    start_dump(agent);
 }
 
 /*
@@ -224,18 +249,13 @@ int round_on_observer(struct riptide_agent *agent)
 {
     bool is_dump = agent->phase == PHASE_OBSERVING;
     struct riptide_tick *tick = is_dump ? &agent->tick : &agent->next;
-    uint64_t cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
-    uint64_t began_ns = read_clock(CLOCK_BOOTTIME), elapsed_ns;
+    const struct beginning began = read_beginning();
     int dispatched = riptide_observer_dispatch(agent->observer), added = 0;
 
     if (dispatched >= 0)
         added = add_buffer(agent, tick);
-    cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
-    elapsed_ns = read_clock(CLOCK_BOOTTIME) - began_ns;
-    /* Kernels without a fine clock count in ticks of 10 ms, even for very short work. */
-    cpu_ns = cpu_ns < elapsed_ns ? cpu_ns : elapsed_ns;
     if (is_dump)
-        tick->observe_cpu_ns += cpu_ns;
+        tick->observe_cpu_ns += cpu_ns_since(began);
     if (dispatched < 0 && is_dump)
         give_up_round(agent, dispatched);
     else if (dispatched < 0 || added < 0)
@@ -261,7 +281,6 @@ int round_on_applier(struct riptide_agent *agent)
 int round_on_timer(struct riptide_agent *agent)
 {
     uint64_t n_expirations, now_ns = read_clock(CLOCK_BOOTTIME);
-    int r;
 
     if (agent->phase == PHASE_HANDING)
         return hand_over(agent);
@@ -275,12 +294,9 @@ int round_on_timer(struct riptide_agent *agent)
      * If a round takes longer than the interval, no other one begins; a dump for which the kernel
      * was busy is requested again, and one that the kernel does not continue is given up.
      */
-    if (agent->phase == PHASE_WAITING) {
+    if (agent->phase == PHASE_WAITING)
         begin_round(agent, now_ns);
-    } else if (agent->phase == PHASE_OBSERVING) {
-        r = riptide_observer_start(agent->observer);
-        if (r < 0 && r != -EBUSY)
-            give_up_round(agent, r);
-    }
+    else if (agent->phase == PHASE_OBSERVING)
+        start_dump(agent);
     return 0;
 }

@@ -68,6 +68,26 @@ def test_figures_are_those_of_kernel_and_log(net, tmp_path):
     assert 0 < figures["riptide_cpu_seconds_total"] < 10
 
 
+def test_the_walk_of_the_kernel_as_a_dump_begins_counts_as_its_cost(net, preload):
+    """With a scope that few connections match all of it is within this call, which here takes 50 ms."""
+    slow = preload("""
+        #include <sys/socket.h>
+        #include <sys/syscall.h>
+        #include <time.h>
+        #include <unistd.h>
+        ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+        {
+            clock_t end = clock() + CLOCKS_PER_SEC / 20;
+            while (clock() < end)
+                ;
+            return syscall(SYS_sendmsg, fd, message, flags);
+        }
+    """)
+    with Daemon(net.host, "--max-share", "0.05", command=("env", slow, RIPTIDED)):
+        wait_until(lambda: figures_of(net.host.run(RIPTIDE, "metrics").stdout)["riptide_interval_seconds"] > 0.1,
+                   "rounds further apart")
+
+
 def test_interval_bounds_how_often_it_is_written(net, tmp_path):
     path = tmp_path / "riptide.prom"
     with Daemon(net.host, "--metrics", path, interval="500ms"):  # the file each fifteen rounds
