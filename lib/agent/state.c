@@ -189,9 +189,10 @@ bool state_load(struct riptide_agent *agent)
                   !is_other && r != ENOENT && keep_old(agent) ? "; kept as .old" : "");
         return r != ENOENT;
     }
+    /* Hints come first: each bounds all destinations anew. */
+    state_text_load(agent, text, clocks, &others);
     r = riptide_estimator_load(agent->estimator, clocks.now_ns, clocks.realtime_ns, text, n,
                                &destinations);
-    state_text_load(agent, text, clocks, &others);
     free(text);
     error_set(&agent->state_said, "%s: %s%s; %s%s", agent->state, destinations.text,
               r == 0 ? "" : "; no destinations loaded", others.text,
