@@ -164,7 +164,7 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
 /*
  * Adds a sample to the coming tick: dst, cwnd, mss_bytes, rtt_us, min_rtt_us, delivery_rate_Bps,
  * acked_bytes, data_segs_out at least. Outcomes, counted: RIPTIDE_E_LEFT_OUT: no evidence for the
- * policy, but it may keep a window alive; or `closed` and `shown`, and skipped, as it counted while
+ * policy, but it may keep a window alive; or, not counted, `closed` and `shown`: it counted while
  * it was open. RIPTIDE_E_FULL, RIPTIDE_E_INVALID: refused. Errors: -ENOMEM.
  */
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);

@@ -115,17 +115,17 @@ struct riptide_observer *riptide_observer_free(struct riptide_observer *observer
 int riptide_observer_get_fd(const struct riptide_observer *observer);
 
 /*
- * Begins a dump. Errors, beside those of send(2) and recv(2): -EBUSY, one is running, and goes on;
- * -ETIMEDOUT, the kernel has sent nothing since three such refusals: that dump is given up.
+ * Begins a dump. It reads the host's own addresses, 1 to 3 us each; the kernel skips sockets out of
+ * scope, 0.2 us each, until a buffer is full. A loop that must not wait leaves the scope empty and
+ * skips samples itself. Errors, beside those of send(2) and recv(2): -EBUSY, one is running, and
+ * goes on; -ETIMEDOUT, the kernel has sent nothing since three such refusals: it is given up.
  */
 int riptide_observer_start(struct riptide_observer *observer);
 
 /*
- * Reads at most one netlink buffer (32 KB: about 80 sockets, or 32 that have closed), and nothing
- * if samples of the last one have not been popped. The kernel skips meanwhile what the scope leaves
- * out, 0.25 us a socket: tens of milliseconds for a million. A loop that must not wait leaves the
- * scope empty and skips samples itself. Outcomes: RIPTIDE_E_MORE. Errors: those of recv(2) and of
- * the kernel's answer: the dump is given up; go on as after RIPTIDE_E_MORE, to read its rest.
+ * Reads one netlink buffer (32 KB: about 80 sockets, or 32 that have closed), or none if samples of
+ * the last one remain; the kernel fills the next, as in start. Outcomes: RIPTIDE_E_MORE. Errors:
+ * those of recv(2) and of the kernel's answer: the dump is given up; go on, to read its rest.
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
 
