@@ -63,7 +63,7 @@ int error_fill(struct riptide_error *error, int r)
 
 const char *error_without_field(const struct riptide_error *error)
 {
-    return error->text + (error->field ? strlen(error->field) + strlen(": ") : 0);
+    return error->field ? strstr(error->text, ": ") + strlen(": ") : error->text;
 }
 
 bool is_forked(pid_t pid, struct riptide_error *error)

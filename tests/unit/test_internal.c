@@ -17,6 +17,7 @@ TEST(line_begins_with_the_field)
     assert_int_equal(error.index, -1);
     assert_int_equal(error_set_element(&error, fields[1], 1000000, "%g", 1.5), -EINVAL);
     assert_string_equal(error.text, "observer.scope.learn[1000000]: 1.5");
+    assert_string_equal(error_without_field(&error), "1.5");
     assert_ptr_equal(error.field, fields[1]);
     assert_int_equal(error.index, 1000000);
     assert_int_equal(error_set_element(NULL, fields[1], 0, "no room for it"), -EINVAL);
