@@ -135,7 +135,7 @@ class Soak(Closing):
                         "route add default via fd00:0:0:1::1 table 100\n")
         self.watch = Watch(self.host, LASTS_S * (apply != "program"))
         self.undo = []   # commands that repair the damage
-        near, far = (f"/run/netns/{host.name}" for host in (self.host, self.net.world))
+        near, far = self.host.path, self.net.world.path
         self.load = subprocess.Popen(["sh", "-c", f"""n=0; while :; do n=$((n % {HOSTS} + 1)); for net in cb0071 c63364; do
                                       {CHURN} churn {near} {far} $net$(printf %02x $n) 50; done; done"""],
                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)

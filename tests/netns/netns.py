@@ -68,7 +68,8 @@ class Host(Closing):
         self.name = f"{name}{next(_names)}"
         self.processes = []
         subprocess.run(["ip", "netns", "add", self.name], check=True)
-        self.fd = os.open(f"/run/netns/{self.name}", os.O_RDONLY | os.O_CLOEXEC)
+        self.path = f"/run/netns/{self.name}"
+        self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         for setting in ("conf/all/rp_filter", "conf/default/rp_filter"):
             self.sysctl(f"ipv4/{setting}", 0)
         self.sysctl("ipv6/conf/default/accept_dad", 0)
@@ -321,6 +322,10 @@ class Daemon:
         """Its output, with long lines in one piece; read without a seek, which would move the daemon's own offset."""
         text = os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0).decode()
         return text.replace("\n  ", " ")
+
+    def lines(self, words):
+        """The lines of its output that have these words."""
+        return [line for line in self.said().splitlines() if words in line]
 
     def signal(self, number):
         self.process.send_signal(number)

@@ -121,6 +121,6 @@ class Driver(Program):
 
 def start_agent(host):
     """An agent that embeds the library, on a host."""
-    agent = Program(host, "containers", f"/run/netns/{host.name}")
+    agent = Program(host, "containers", host.path)
     wait_until(lambda: len(rules(host)) == 2, "its rules")
     return agent

@@ -2,17 +2,10 @@
 """riptided beside other programs: an error says where another program uses our table."""
 
 import pytest
-from control import wait_rounds
+from control import one_line, wait_rounds
 from netns import BY_ROUTES, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snapshot, wait_until, wait_window
 from test_doctor import doctor
 from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours, wait_ours
-
-
-def refusal(host, *options):
-    done = host.run(RIPTIDED, "--once", *options, check=False)
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    return done.stderr
 
 
 @pytest.mark.parametrize("family, address", [(4, "198.51.100.0"), (6, "2001:db8:99::")], ids=["IPv4", "IPv6"])
@@ -24,7 +17,7 @@ def test_table_in_use_is_refused_by_name(net, family, address, theirs, words):
     theirs = theirs.format(address).replace("/48", "/24" if family == 4 else "/48")
     net.host.ip(f"-{family}", *theirs.split())
     before = snapshot(net.host)
-    said = refusal(net.host)
+    said = one_line(net.host.run(RIPTIDED, "--once", check=False))
     kind, what, _ = doctor(net.host)["start"]
     assert kind == "advice" and what.partition(".table: ")[2] in said
     assert all(word in said for word in words)
@@ -47,15 +40,14 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
         foreign = in_table(net.host, family)
         assert len(foreign) == 1
         wait_until(lambda: f"IPv{family}: windows off" in daemon.said(), "the line that says so")
-        line = [line for line in daemon.said().splitlines() if ": windows off" in line]
-        assert len(line) == 1
+        (line,) = daemon.lines(": windows off")
         for word in ("riptide's table", "another protocol", "delete them", "choose another table"):
-            assert word in line[0]
+            assert word in line
         for dst in (PEER[family], OTHER[family]):
             assert is_as_without_us(net.host, dst) and not is_ours(net.host, dst)
         assert is_ours(net.host, PEER[other])
         said = " ".join(net.host.run(RIPTIDE, "status", check=False).stdout.split())
-        assert line[0].partition("without us: ")[2] in said
+        assert line.partition("without us: ")[2] in said
         # Neither another scan nor windows learned meanwhile may bring the rules back.
         net.learned(OTHER[family], 20)
         net.host.ip("rule", "add", "pref", "100", "fwmark", "9", "lookup", "55")
@@ -96,6 +88,6 @@ def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_us(ne
         daemon.kill()
     net.host.ip(f"-{family}", "route", "add", OTHER[family], "via", SECOND[family], "table", TABLE)
     assert len(rules(net.host)) == 2
-    assert f"table {TABLE}" in refusal(net.host)
+    assert f"table {TABLE}" in one_line(net.host.run(RIPTIDED, "--once", check=False))
     assert net.host.ip("-4", "rule") + net.host.ip("-6", "rule") == before
     assert len(in_table(net.host, family)) == 1

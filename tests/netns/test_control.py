@@ -13,10 +13,7 @@ from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, Daemon, rules, wait_until, win
 GROUP = 4711
 CHANGES = [("hint", "203.0.113.1", "--max", "20", "--for", "1s"),
            ("hint", "203.0.113.1", "--remove"), ("pause",), ("resume",)]
-
-
-def warnings(daemon):
-    return [line for line in daemon.said().splitlines() if "warning: no control socket" in line]
+WARNING = "warning: no control socket"
 
 
 def test_no_daemon_is_a_status_of_its_own(host):
@@ -53,9 +50,9 @@ def test_socket_of_a_dead_daemon_is_replaced_and_that_of_a_living_one_left_to_it
         daemon.kill()
     assert Path(PATH).is_socket()
     with Daemon(host) as first:
-        assert status()["pid"] == first.pid and not warnings(first)
+        assert status()["pid"] == first.pid and not first.lines(WARNING)
         with Daemon(net.host) as second:
-            assert "another riptided answers there" in warnings(second)[0]
+            assert "another riptided answers there" in second.lines(WARNING)[0]
             assert status()["pid"] == first.pid
     assert not Path(PATH).exists()
 
@@ -73,7 +70,7 @@ def test_without_a_place_it_goes_on_with_one_warning(net, tmp_path, option, valu
     Path(PATH).unlink(missing_ok=True)  # of a riptided that an earlier test killed
     with mounted(tmp_path, "tmpfs", "ro"), \
             Daemon.learned(net, "203.0.113.1", option, value.format(tmp_path)) as daemon:
-        assert len(warnings(daemon)) == (named is not None)
+        assert len(daemon.lines(WARNING)) == (named is not None)
         assert named is None or named in daemon.said()
         assert not Path(PATH).exists()
     assert Path("/run/file").read_text() == "mine"

@@ -14,10 +14,6 @@ from netns import DEADLINE_S, MOUNTED, RIPTIDE, RIPTIDED, Daemon, Network, rules
 from programs import Program
 
 
-def path_of(host):
-    return f"/run/netns/{host.name}"
-
-
 @pytest.fixture
 def networks():
     """Two containers, each with its own world."""
@@ -60,7 +56,7 @@ def learn(networks):
 def test_each_namespace_learns_from_its_own_connections_and_home_has_no_trace(host, networks):
     before = snapshot(host)
     learn(networks)
-    containers = Containers.ready(host, *(path_of(network.host) for network in networks))
+    containers = Containers.ready(host, *(network.host.path for network in networks))
     assert wait_window(networks[0].host, "203.0.113.1") >= 30
     assert wait_window(networks[1].host, "203.0.113.2") >= 60
     assert all(len(windows(network.host)) == 1 for network in networks)
@@ -74,7 +70,7 @@ def test_each_namespace_learns_from_its_own_connections_and_home_has_no_trace(ho
 def test_a_program_for_each_of_many_namespaces(host, networks, cgroup, ending):
     """The same address is another host in each; removing the first does not affect the other."""
     cwnds = [network.learned("203.0.113.1", cwnd).cwnd() for network, cwnd in zip(networks, (30, 60))]
-    paths = [path_of(network.host) for network in networks]
+    paths = [network.host.path for network in networks]
 
     def starts():
         return [network.starts("203.0.113.1") for network in networks]
@@ -94,7 +90,7 @@ def test_a_program_for_each_of_many_namespaces(host, networks, cgroup, ending):
 def test_a_namespace_that_is_given_up_ends_its_part_and_no_other(host, networks):
     learn(networks)
     gone, kept = networks
-    paths = [path_of(network.host) for network in networks]
+    paths = [network.host.path for network in networks]
     containers = Containers(host, *paths)
     assert wait_window(kept.host, "203.0.113.2")
     for connection in gone.connections:
@@ -116,7 +112,7 @@ def test_a_namespace_that_is_given_up_ends_its_part_and_no_other(host, networks)
 @pytest.mark.parametrize("by", ["routes", "program"])
 def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
     """Each agent is made in the namespace and started from another; riptided is all in it."""
-    path, options = path_of(net.host), ("--cgroup", cgroup) if by == "program" else ()
+    path, options = net.host.path, ("--cgroup", cgroup) if by == "program" else ()
     assert Containers.refusal(host, *options, path, path) == (
         f"{path}: this process already manages this network namespace, with another applier or agent, or a child of it from before exec; "
         "stop that first")
@@ -171,7 +167,7 @@ def test_a_directory_that_cannot_be_one_of_cgroup2_is_not_to_be_made(net):
 def forks(net):
     """An agent of the host's own namespace, with rules and a route to 203.0.113.1."""
     net.learned("203.0.113.1", 30)
-    started = Containers.ready(net.host, path_of(net.host))
+    started = Containers.ready(net.host, net.host.path)
     assert wait_window(net.host, "203.0.113.1") >= 30
     yield started
     assert started.process.poll() is not None or started.end() == 0
@@ -202,14 +198,14 @@ def test_a_child_of_a_dead_agent_keeps_its_sockets_and_not_its_claim(net, forks,
     else:
         forks.kill()
     assert "removed: rules 2, routes 2\n" in net.host.run(RIPTIDED, "--flush").stderr
-    assert Containers.ready(net.host, path_of(net.host)).end() == 0
+    assert Containers.ready(net.host, net.host.path).end() == 0
     os.kill(child, signal.SIGKILL)
     forks.process.wait()
 
 
 def test_the_program_of_a_dead_agent_whose_child_has_its_fds_gives_no_windows_after_its_lease(net, cgroup):
     net.learned("203.0.113.1", 30)
-    agent = Containers.ready(net.host, "--cgroup", cgroup, path_of(net.host))
+    agent = Containers.ready(net.host, "--cgroup", cgroup, net.host.path)
     wait_until(lambda: net.starts("203.0.113.1") > 10, "a window")
     child = agent.ask("fork keep")
     agent.kill()
@@ -222,11 +218,11 @@ def test_the_claim_of_a_parent_is_not_its_childs_to_free_or_to_keep(net, forks):
     """Whether the child frees its copies or has them, the claim ends with its parent's stop."""
     for what in ("free", "keep"):
         child = forks.ask(f"fork {what}")
-        assert f"process {forks.pid} already manages" in Containers(net.host, path_of(net.host)).first
+        assert f"process {forks.pid} already manages" in Containers(net.host, net.host.path).first
         os.kill(child, signal.SIGKILL)
     child = forks.ask("fork keep")
     assert forks.end() == 0
-    assert Containers(net.host, path_of(net.host)).end() == 0
+    assert Containers(net.host, net.host.path).end() == 0
     os.kill(child, signal.SIGKILL)
 
 

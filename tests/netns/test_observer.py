@@ -113,9 +113,8 @@ def test_under_churn_each_that_closes_is_handed_out_once(net, observer):
     n, churn = 0, None
     for _ in range(50):
         if not churn or churn.poll() is not None:
-            churn = subprocess.Popen([CHURN, "churn", f"/run/netns/{net.host.name}",
-                                      f"/run/netns/{net.world.name}", "cb007101", "500"],
-                                     stdout=subprocess.DEVNULL)
+            command = CHURN, "churn", net.host.path, net.world.path, "cb007101", "500"
+            churn = subprocess.Popen(command, stdout=subprocess.DEVNULL)
             n += 500
         observer.dump()
     assert churn.wait(DEADLINE_S) == 0

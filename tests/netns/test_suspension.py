@@ -31,7 +31,7 @@ class Load:
     full rate the processor, not the path, would decide how long a transfer takes."""
 
     def __init__(self, near, far, *addresses, per_second=PER_SECOND, n_bytes=N_BYTES):
-        self.names = [Path(f"/run/netns/{far.name}-{n}") for n in range(len(addresses))]
+        self.names = [Path(f"{far.path}-{n}") for n in range(len(addresses))]
         for name in self.names:
             name.symlink_to(far.name)  # a host for each address
         self.traffic = Traffic({near.name: "10.9.1.1", **{name.name: address for name, address in zip(self.names, addresses)}})

@@ -17,10 +17,6 @@ WARNING = {"--state": "warning: state not saved: ", "--metrics": "warning: metri
 AGAIN = {"--state": "state saved again", "--metrics": "metrics saved again"}
 
 
-def lines_about(daemon, text):
-    return [line for line in daemon.said().splitlines() if text in line]
-
-
 @contextlib.contextmanager
 def full_disk(directory):
     """A file system of one page, which is in use."""
@@ -57,11 +53,11 @@ def test_file_that_cannot_be_written_is_said_once_and_so_is_its_end(net, tmp_pat
     with contextlib.ExitStack() as stack:
         stack.enter_context(trouble(directory))
         with Daemon(net.host, option, path, interval="10ms") as daemon:
-            wait_until(lambda: lines_about(daemon, begin), "a line about the file")
+            wait_until(lambda: daemon.lines(begin), "a line about the file")
             for n in (1, 2):
                 net.learned(f"203.0.113.{n}", 30)
                 wait_window(net.host, f"203.0.113.{n}")
-            (line,) = lines_about(daemon, begin)
+            (line,) = daemon.lines(begin)
             assert re.search(rf"{begin}([a-z ]+: )?{reason}(;|$)", line)
             if option == "--state":
                 answer = riptide_json(net.host, "resume")
@@ -76,9 +72,9 @@ def test_file_that_cannot_be_written_is_said_once_and_so_is_its_end(net, tmp_pat
                 assert "  state  " not in net.host.run(RIPTIDE).stdout
             else:
                 wait_until(path.exists, "a file")
-                wait_until(lambda: lines_about(daemon, again), "the line")
+                wait_until(lambda: daemon.lines(again), "the line")
             daemon.stop()
-            assert len(lines_about(daemon, again)) == 1
+            assert len(daemon.lines(again)) == 1
         assert not rules(net.host) and not routes(net.host)
     assert {file.name for file in directory.iterdir()} == ({"file", "file.history"} if option == "--state" else set())
 
@@ -94,9 +90,9 @@ def test_nothing_but_files_is_replaced(net, tmp_path, make, option):
     before = found()
     with Daemon(net.host, option, path) as daemon:
         said = f"{WARNING[option]}{path}: exists and is no regular file"
-        wait_until(lambda: lines_about(daemon, said), "a line about the file")
+        wait_until(lambda: daemon.lines(said), "a line about the file")
         daemon.stop()
-        assert len(lines_about(daemon, said)) == 1
+        assert len(daemon.lines(said)) == 1
     assert found() == before
     assert os.listdir(tmp_path) == ["state"]
 
