@@ -14,6 +14,7 @@ from control import one_line, status, wait_rounds
 from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, PROTOCOL, RIPTIDE, RIPTIDED, TABLE,
                    WITHOUT_NET_ADMIN, Daemon, routes, rules, snapshot, wait_until, windows)
 from programs import Driver, start_agent
+from routing_ask import is_ours
 
 PEERS = {"203.0.113.1": 20, "203.0.113.2": 40, "2001:db8::1": 60}
 
@@ -165,6 +166,31 @@ def test_a_rule_that_cannot_be_deleted_does_not_keep_the_routes(net, preload):
     done = net.host.run("env", refused, RIPTIDED, "--flush", check=False)
     assert done.returncode == 1 and "Permission denied" in done.stderr
     assert f"proto {PROTOCOL}" not in net.host.ip("-6", "route", "show", "table", "all")
+
+
+def without(kind, *families):
+    """C of a kernel whose dumps of that type lack these families: it is asked for AppleTalk, which it does lack."""
+    lacks = " || ".join(f"*family == {family}" for family in families)
+    return refusing_request("0", kind, f"({{ char *family = (char *)bytes + 16; if ({lacks}) *family = 5; 0; }})")
+
+
+def test_a_kernel_without_ipv6_has_windows_by_routes(net, preload):
+    net.host.ip("route", "flush", "table", "main")
+    net.host.ip("route", "add", "default", "dev", "eth0")  # the last one of a dump, and the first one of another
+    with Driver(net.host, prefix=("env", preload(without(26, 10)))) as driver:  # RTM_GETROUTE
+        driver.follow("set 203.0.113.1 40")
+        assert is_ours(net.host, "203.0.113.1")
+
+
+def test_a_kernel_without_policy_routing_gets_no_routes(net, preload):
+    """It has one table of a family, main, whatever number a route says."""
+    with Driver(net.host, "unstarted", prefix=("env", preload(without(34, 2, 10)))) as driver:  # RTM_GETRULE
+        assert int(driver.call("start", "start")) == errno.EOPNOTSUPP
+    with Driver(net.host, prefix=("env", preload(without(34, 10)))) as driver:
+        driver.follow("set 203.0.113.1 40", "set 2001:db8::1 40")
+        assert is_ours(net.host, "203.0.113.1")
+        assert driver.routes["2001:db8::1"] == "route 2001:db8::1 left-alone 40 this kernel has no policy routing for its family"
+        assert "initcwnd" not in net.host.ip("-6", "route", "show", "table", "all")
 
 
 def test_window_is_withdrawn_when_its_time_to_live_passes(net):

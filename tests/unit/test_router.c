@@ -29,6 +29,7 @@ static int set_up(void **state)
     memset(&router, 0, sizeof(router));
     riptide_applier_config_init(&config, sizeof(config));
     plan_init(&router, &config);
+    router.seen[0].n = 1;
     assert_int_equal(netlink_init(&router.channel), 0);
     assert_int_equal(netlink_open(&router.notifications, NETLINK_ROUTE, 0), 0);
     kernels[0] = stand_in_for_kernel(mnl_socket_get_fd(router.channel.socket));

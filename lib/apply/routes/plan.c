@@ -73,6 +73,11 @@ int plan_check_place(const struct router *router, struct riptide_error *error)
 {
     int r = check_anyip(router, error);
 
+    /* Such a kernel has one table, main, whatever number a route says. */
+    if (router->seen[0].n + router->seen[1].n == 0) {
+        error_set(error, "this kernel has no policy routing (CONFIG_IP_MULTIPLE_TABLES)");
+        return -EOPNOTSUPP;
+    }
     for (int i = 0; i < 2 && r == 0; i++) {
         uint32_t priority;
         const char *reason = rules_place(&router->seen[i], &priority);

@@ -62,7 +62,9 @@ static int on_route(struct router *router, const struct nlmsghdr *message)
     struct route route;
     int r = route_parse(&route, message);
 
-    if (r < 0 || route.is_cached)
+    /* Where the kernel lacks a family it dumps all others, of which this scan has read the routes.
+     */
+    if (r < 0 || route.is_cached || route.dst.family != present_step(router)->family)
         return r;
     if (present_step(router)->table == RT_TABLE_LOCAL)
         return routing_add_local(&router->routing, &route);

@@ -24,8 +24,12 @@ static void take_base(struct router *router, struct target *target, const struct
 {
     struct route base;
     const char *reason = answer ? base_parse(&base, &target->wanted.dst, answer) : base_malformed;
-    int r = reason ? 0 : routing_use_link(&router->routing, &base);
+    int r;
 
+    /* It would write a route of any table to main. */
+    if (!reason && router->seen[family_index(target->wanted.dst.family)].n == 0)
+        reason = "this kernel has no policy routing for its family";
+    r = reason ? 0 : routing_use_link(&router->routing, &base);
     router->stats.malformed += reason == base_malformed;
     target->reason = reason;
     if (targets_set_base(&router->targets, target, reason || r < 0 ? NULL : &base) < 0)
