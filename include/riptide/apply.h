@@ -125,8 +125,8 @@ void riptide_applier_config_init(struct riptide_applier_config *config, size_t s
 
 /*
  * Opens the sockets and the cgroup, and changes nothing. NULL: the default configuration. Errors:
- * -EINVAL, -ENOMEM, those of socket(2); but for AUTO, which then takes routes, -ENOENT (no such
- * cgroup) and -EOPNOTSUPP (before Linux 5.15).
+ * -EINVAL, -ENOMEM, those of socket(2); but for AUTO, which then takes routes, for all of the host,
+ * -ENOENT (no such cgroup) and -EOPNOTSUPP (before Linux 5.15).
  */
 int riptide_applier_new(struct riptide_applier **applierp,
                         const struct riptide_applier_config *config, struct riptide_error *error);
@@ -140,7 +140,7 @@ struct riptide_applier *riptide_applier_free(struct riptide_applier *applier);
  *  -EPERM        CAP_NET_ADMIN or CAP_BPF is missing, or a program on the cgroup allows no other
  *  -EBUSY        another applier holds this namespace; the line names its process
  *  -EEXIST       another program uses our table; the line says how
- *  -EOPNOTSUPP   no unconditional rule `lookup main`; EINVAL of bpf(2)
+ *  -EOPNOTSUPP   no policy routing, or no unconditional rule `lookup main`; EINVAL of bpf(2)
  *  -EADDRINUSE   the namespace's first rule would change its routing (docs/operations.md, AnyIP)
  *  -E2BIG        64 programs are on the cgroup
  *  -EALREADY, -ESHUTDOWN, -ENOMEM, -ECHILD, others of the kernel

@@ -21,9 +21,10 @@
 enum { SHARE_S = 60 };
 
 struct riptide_applier {
-    pid_t pid;          /* the process that made it */
-    struct claim claim; /* of the namespace; not taken with dry_run */
-    struct riptide_applier_config config;
+    pid_t pid;                            /* the process that made it */
+    struct claim claim;                   /* of the namespace; not taken with dry_run */
+    struct riptide_applier_config config; /* without the cgroup, which the program has */
+    bool has_cgroup;                      /* it is not the default, all of the host */
     bool restarts_after_idle; /* connections of the namespace do, with their route's window */
     uint32_t backend;         /* bits: those in use; until the start, those to be tried */
     struct router *router;    /* also without routes: removes what a killed one has left */
@@ -63,11 +64,14 @@ static void set_work(struct riptide_applier *applier, bool has_work)
         eventfd_read(applier->work_fd, &value);
 }
 
-/* AUTO goes on with routes for the reason that `error` has; to others it is the error `r`. */
+/*
+ * AUTO goes on with routes for the reason that `error` has; to others it is the error `r`. So is a
+ * configured cgroup that is none: routes would serve all of the host in its place.
+ */
 static int go_without_program(struct riptide_applier *applier, int r, struct riptide_error *error)
 {
     error_fill(error, r);
-    if (applier->config.backend != RIPTIDE_AUTO)
+    if (applier->config.backend != RIPTIDE_AUTO || (r == -EINVAL && applier->has_cgroup))
         return r;
     applier->backend = RIPTIDE_ROUTES;
     error_set(&applier->why, "%s", error_without_field(error));
@@ -117,6 +121,7 @@ RIPTIDE_PUBLIC int riptide_applier_new(struct riptide_applier **applierp,
     applier->epoll_fd = applier->timer_fd = applier->work_fd = applier->claim.fd = -1;
     applier->restarts_after_idle = read_restarts_after_idle();
     r = applier_config_take(&applier->config, config, error);
+    applier->has_cgroup = applier->config.cgroup;
     applier->backend = applier->config.backend ? applier->config.backend : RIPTIDE_BOTH;
     if (r == 0)
         r = claim_open(&applier->claim);
@@ -127,7 +132,7 @@ RIPTIDE_PUBLIC int riptide_applier_new(struct riptide_applier **applierp,
         if (r < 0)
             r = go_without_program(applier, r, error);
     }
-    applier->config.cgroup = NULL; /* the caller's; the program has its own */
+    applier->config.cgroup = NULL;
     if (r == 0)
         r = open_fds(applier);
     if (r == 0)
@@ -184,6 +189,8 @@ static int start_backends(struct riptide_applier *applier, struct riptide_error 
         error_set(error, "%s", "");
         r = router_start(applier->router, false, error);
     }
+    if (is_auto && applier->has_cgroup && has(applier, RIPTIDE_ROUTES))
+        applier_add_why(applier, "routes serve all of the host, not its cgroup alone");
     return r;
 }
 
@@ -405,9 +412,7 @@ bool applier_has_route(const struct riptide_applier *applier, const struct ripti
 
 void applier_add_why(struct riptide_applier *applier, const char *text)
 {
-    const size_t n = strlen(applier->why.text);
-
-    snprintf(applier->why.text + n, sizeof(applier->why.text) - n, "; %s", text);
+    error_set(&applier->why, "%s; %s", applier->why.text, text);
 }
 
 bool applier_can_pace(const struct riptide_applier *applier)

@@ -79,6 +79,14 @@ def test_a_cgroup_that_is_not_there_yet_is_waited_for(net, tmp_path):
     assert done.returncode == 1 and f"{tmp_path / 'later'} is not there" in done.stderr, done.stderr
 
 
+def test_auto_takes_no_routes_in_place_of_a_cgroup_that_is_none(net, tmp_path):
+    """They would serve all of the host; where it is not there yet, a line says so."""
+    done = net.host.run(RIPTIDED, "--cgroup", tmp_path, check=False)
+    assert done.returncode == 2 and f"{tmp_path} is no directory of cgroup2" in done.stderr
+    with Daemon(net.host, "--cgroup", tmp_path / "later") as riptided:
+        assert f"is not there: make it first; {OF_ALL}\n" in riptided.said()
+
+
 @pytest.mark.parametrize("fixed", [0, 8], ids=["rolling", "fixed"])
 def test_a_refusal_of_the_verifier_is_said_in_its_words_and_is_no_wrong_option(net, daemon, cgroup, preload, fixed):
     """The last helper called does not exist. fixed: BPF_LOG_FIXED, as before Linux 6.4, which has no other."""
@@ -112,7 +120,7 @@ def test_a_refusal_of_the_verifier_is_said_in_its_words_and_is_no_wrong_option(n
     assert f"windows by routes alone: {said.strip()}" in " ".join(done.stdout.split())
     with daemon("auto", command=("env", broken, RIPTIDED)) as riptided:
         assert status()["apply"]["by"] == "routes"
-        assert said in riptided.said() + "\n"
+        assert f"{said.strip()}; {OF_ALL}\n" in riptided.said() + "\n"
 
 
 def test_rules_that_a_riptided_with_routes_left_go_beside_routes_of_others(net, daemon):
@@ -128,7 +136,7 @@ def test_rules_that_a_riptided_with_routes_left_go_beside_routes_of_others(net, 
 def test_before_linux_5_15_there_are_routes_alone(net, any_kernels_cgroup, preload, apply):
     old = preload(cgroups.refusing("ENOPROTOOPT", "level == SOL_SOCKET && name == 71 /* SO_NETNS_COOKIE */",
                                    "int getsockopt(int fd, int level, int name, void *value, socklen_t *bytes)"))
-    why = "the program needs Linux 5.15"
+    why = "the program needs Linux 5.15" + f"; {OF_ALL}" * (apply == "auto")
     command, cgroup = ("env", old, RIPTIDED), ("--cgroup", any_kernels_cgroup)
     options = ("--apply", apply, *(cgroup if apply != "routes" else ()))
     net.learned("203.0.113.1", 30)
@@ -257,7 +265,8 @@ def test_round_hands_over_what_has_changed(net, cgroup):
 
 
 # The default, --apply auto: the program with routes beside it, or what works of the two.
-RESTARTS = "idle connections restart with a route's window (net.ipv4.tcp_slow_start_after_idle is not 0)"
+OF_ALL = "routes serve all of the host, not its cgroup alone"
+RESTARTS = f"idle connections restart with a route's window (net.ipv4.tcp_slow_start_after_idle is not 0); {OF_ALL}"
 STAYS = "idle connections keep their window (net.ipv4.tcp_slow_start_after_idle is 0)"
 
 
@@ -299,7 +308,7 @@ def test_without_the_program_a_line_says_what_is_lost(net, cgroup):
         wait_until(lambda: status()["round"], "a round")
         assert (status()["apply"]["by"], status()["health"]) == ("routes", "ok")
         why = ("the program needs CAP_BPF and CAP_NET_ADMIN of the host; those of a user namespace are not enough; "
-               "prefixes get no windows, as routes serve single addresses")
+               f"{OF_ALL}; prefixes get no windows, as routes serve single addresses")
         line = f"--apply auto chose routes: {why}"
         said = " ".join(net.host.run(RIPTIDE, "verdict").stdout.split())
         assert said == "Not known. why no connection is held out, which needs windows by the program (--apply), and --holdout-percent"

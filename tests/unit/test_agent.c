@@ -108,8 +108,8 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
         bool pacing;
     } cases[] = {
         { RIPTIDE_ROUTES, NULL, true },
-        { RIPTIDE_AUTO, "/", false },
-        { RIPTIDE_AUTO, "/", true },
+        { RIPTIDE_AUTO, "/none", false },
+        { RIPTIDE_AUTO, "/none", true },
         { RIPTIDE_AUTO, NULL, false },
         { RIPTIDE_AUTO, NULL, true },
     };
