@@ -2,10 +2,9 @@
 /* The order of requests, and the end of incomplete answers. */
 #include "observe/dump.h"
 
-#include "prefix.h"
+#include "apply/routes/route.h"
 
 #include <errno.h>
-#include <linux/rtnetlink.h>
 #include <netinet/tcp.h>
 #include <string.h>
 
@@ -76,50 +75,27 @@ static int give_up(struct dump *dump, int error)
 
 int local_add_route(struct prefix_set *local, const struct nlmsghdr *message)
 {
-    static const struct riptide_prefix loopback = { AF_INET, 8, { 127 } };
-    static const uint8_t any[16];
-    const struct rtmsg *route = mnl_nlmsg_get_payload(message);
-    const struct nlattr *attr, *dst = NULL;
-    struct riptide_prefix prefix;
-    struct netlink_walk attrs;
-    uint8_t bits;
+    struct route route;
+    int r = route_parse(&route, message);
 
-    if (!netlink_has_header(message, sizeof(*route)))
-        return RIPTIDE_E_INVALID;
     /* Kernels without strict checking (before 4.20) ignore the request's table and dump all. */
-    if (route->rtm_type != RTN_LOCAL || route->rtm_table != RT_TABLE_LOCAL)
+    if (r < 0 || route.type != RTN_LOCAL || route.table != RT_TABLE_LOCAL)
+        return r;
+    /* Every host has 127.0.0.0/8, and sample.c recognizes peers in it without a search. */
+    if (route.dst.family == AF_INET && route.dst.addr[0] == 127)
         return 0;
-
-    attrs = netlink_attrs(message, sizeof(*route));
-    while ((attr = netlink_next(&attrs))) {
-        if (mnl_attr_get_type(attr) == RTA_DST)
-            dst = attr;
-    }
-    bits = prefix_family_bits(route->rtm_family);
-    if (attrs.left != 0 || bits == 0 || route->rtm_dst_len > bits ||
-        (dst ? mnl_attr_get_payload_len(dst) != bits / 8 : route->rtm_dst_len != 0))
-        return RIPTIDE_E_INVALID;
-
-    prefix_from_address(&prefix, route->rtm_family, dst ? mnl_attr_get_payload(dst) : any);
-    /* No socket has such a peer: TCP to an IPv4-mapped address uses IPv4 and its routes. */
-    if (prefix.family != route->rtm_family)
-        return 0;
-    prefix_truncate(&prefix, route->rtm_dst_len);
-    /* Every host has this route, and sample.c recognizes peers in it without a search. */
-    if (prefix_contains(&loopback, &prefix))
-        return 0;
-    return prefix_set_add(local, &prefix, true);
+    return prefix_set_add(local, &route.dst, true);
 }
 
 static int take_route(void *userdata, const struct nlmsghdr *message)
 {
     struct dump *dump = userdata;
-    int r = RIPTIDE_E_INVALID;
+    int r = -EBADMSG;
 
     if (message->nlmsg_type == RTM_NEWROUTE)
         r = local_add_route(&dump->next_local, message);
-    dump->stats->left_out += r == RIPTIDE_E_INVALID;
-    return r < 0 ? r : 0;
+    dump->stats->left_out += r == -EBADMSG;
+    return r == -EBADMSG ? 0 : r;
 }
 
 /* Requests the routes of the table `local`, of all families. */
@@ -165,25 +141,18 @@ int dump_start(struct dump *dump)
     if ((dump->phase == DUMP_WAITING || dump->phase == DUMP_RUNNING) &&
         ++dump->n_fruitless > MAX_FRUITLESS_STARTS)
         return give_up(dump, -ETIMEDOUT);
-    r = dump->phase == DUMP_WAITING ? ask(dump) : 0;
-    if (r < 0 || dump->phase != DUMP_IDLE)
-        return r < 0 ? r : -EBUSY;
+    if (dump->phase == DUMP_WAITING && (r = ask(dump)) < 0)
+        return r;
+    if (dump->phase != DUMP_IDLE)
+        return -EBUSY;
     dump->n_fruitless = 0;
     r = read_local(dump);
     return r < 0 ? give_up(dump, r) : ask(dump);
 }
 
-/* While it is waiting afterwards, all later messages are old. */
-static int take_other(struct dump *dump, const struct nlmsghdr *message, bool is_answer)
+/* The answer has come to its end, or an error takes its place. */
+static int end(struct dump *dump, int error)
 {
-    bool is_end = message->nlmsg_type == NLMSG_DONE || message->nlmsg_type == NLMSG_ERROR;
-    int error;
-
-    if (!is_answer || !is_end) {
-        dump->stats->left_out += message->nlmsg_type != NLMSG_NOOP;
-        return 0;
-    }
-    error = netlink_end_error(message);
     /* A dump that was given up still runs on this socket; after its end the request is repeated. */
     if (error == -EBUSY) {
         dump->phase = DUMP_WAITING;
@@ -200,21 +169,27 @@ static int take_datagram(struct dump *dump, size_t len)
 {
     struct netlink_walk all = { (void *)dump->netlink.buffer, len }, walk = all;
     const struct nlmsghdr *message;
-    bool is_answer;
     int r;
 
     while ((message = netlink_next_message(&walk))) {
+        bool is_answer = message->nlmsg_seq == dump->seq && message->nlmsg_pid == dump->portid;
+        uint16_t type = message->nlmsg_type;
+
         /*
          * The next message is about as far away as this one is long; without prefetching each step
          * would wait for memory.
          */
         __builtin_prefetch((const char *)walk.next + (size_t)AHEAD * message->nlmsg_len);
-        is_answer = message->nlmsg_seq == dump->seq && message->nlmsg_pid == dump->portid;
-        if (is_answer && message->nlmsg_type == TCPDIAG_GETSOCK)
+        if (is_answer && type == TCPDIAG_GETSOCK)
             continue;
-        r = take_other(dump, message, is_answer);
-        if (r < 0 || dump->phase == DUMP_WAITING)
-            return r;
+        if (is_answer && (type == NLMSG_DONE || type == NLMSG_ERROR)) {
+            r = end(dump, netlink_end_error(message));
+            /* While it waits, all later messages are old. */
+            if (r < 0 || dump->phase == DUMP_WAITING)
+                return r;
+        } else {
+            dump->stats->left_out += type != NLMSG_NOOP;
+        }
         /* dump_pop reads only the type. */
         ((struct nlmsghdr *)message)->nlmsg_type = NLMSG_NOOP;
     }
@@ -228,21 +203,21 @@ static int take_datagram(struct dump *dump, size_t len)
 
 int dump_dispatch(struct dump *dump)
 {
-    bool is_asked = dump->phase == DUMP_RUNNING;
     size_t len = 0;
     int r;
 
     if (dump->unread.left > 0 || dump->phase == DUMP_ENDED)
         return 0;
     r = netlink_receive(dump->sockets, dump->netlink.buffer, NETLINK_BUFFER_BYTES, &len);
-    if (r != RIPTIDE_E_AGAIN) {
+    if (r != RIPTIDE_E_AGAIN)
         dump->n_fruitless = 0;
-        dump->stats->left_out += r == RIPTIDE_E_INVALID;
-        if (is_asked && r < 0)
-            return give_up(dump, r);
-        r = is_asked && r == 0 ? take_datagram(dump, len) : 0;
-    }
+    dump->stats->left_out += r == RIPTIDE_E_INVALID;
+    /* Where nothing was asked for it is old, and dropped, as are errors. */
+    if (dump->phase == DUMP_RUNNING && r < 0)
+        return give_up(dump, r);
+    if (dump->phase == DUMP_RUNNING && r == 0 && (r = take_datagram(dump, len)) < 0)
+        return r;
     if (dump->phase == DUMP_WAITING && netlink_is_empty(dump->sockets))
-        r = ask(dump);
-    return r;
+        return ask(dump);
+    return r == RIPTIDE_E_AGAIN ? r : 0;
 }

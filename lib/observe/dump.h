@@ -50,8 +50,7 @@ int dump_dispatch(struct dump *dump);
 
 /*
  * Adds an address of this host, or a prefix that it answers for (AnyIP), from a route of the table
- * `local`: an RTM_NEWROUTE aligned to four bytes. Skips other route types and tables. Pure except
- * for memory. Outcomes: RIPTIDE_E_INVALID, the message is malformed. Errors: -ENOMEM.
+ * `local`; skips other types and tables. Errors: as route_parse and prefix_set_add.
  */
 int local_add_route(struct prefix_set *local, const struct nlmsghdr *message);
 

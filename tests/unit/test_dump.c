@@ -131,12 +131,6 @@ TEST_WITH(dump_that_makes_progress_is_not_given_up, set_up, tear_down)
     }
 }
 
-/* One that the parser does not know comes before RTA_DST, which a default route has not. */
-static void make_route(struct bytes *bytes, const char *dst, uint8_t type, uint8_t table)
-{
-    bytes_put_route(bytes, &(struct bytes_route){ .dst = dst, .type = type, .table = table });
-}
-
 static bool contains(const struct prefix_set *set, const char *text)
 {
     struct riptide_prefix dst = prefix(text);
@@ -167,50 +161,11 @@ TEST(local_routes_of_table_local_are_own_prefixes)
         CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
         struct bytes bytes;
 
-        make_route(&bytes, row->route, row->type, row->table);
+        bytes_put_route(&bytes, &(struct bytes_route){ row->route, .type = row->type, .table = row->table });
         assert_int_equal(local_add_route(&set, bytes_message(&bytes)), 0);
         prefix_set_finish(&set);
         assert_int_equal(set.n, row->inside != NULL);
         assert_true(!row->inside || contains(&set, row->inside));
         assert_false(contains(&set, row->outside));
-    }
-}
-
-static bool parses(const struct nlmsghdr *message)
-{
-    CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
-    int r = local_add_route(&set, message);
-
-    assert_true(r == RIPTIDE_E_INVALID || (r == 0 && set.n == 1));
-    return r == 0;
-}
-
-TEST(route_that_ends_inside_an_attribute_is_invalid)
-{
-    struct bytes bytes;
-
-    make_route(&bytes, "2001:db8::1", RTN_LOCAL, RT_TABLE_LOCAL);
-    bytes_check_ends(&bytes, parses);
-}
-
-/* A byte after the header of a valid route is changed, or its message ends before RTA_DST. */
-TEST(contradicting_figures_are_invalid)
-{
-    static const struct {
-        uint8_t at, byte, less;
-    } cases[] = {
-        { 1, 33, 0 },       /* longer than an address */
-        { 0, AF_INET6, 0 }, /* four bytes of address */
-        { 0, AF_UNIX, 0 },
-        { 1, 32, 8 },
-    };
-
-    EACH(row, cases) {
-        struct bytes bytes;
-
-        make_route(&bytes, "192.0.2.1", RTN_LOCAL, RT_TABLE_LOCAL);
-        bytes.data[NLMSG_HDRLEN + row->at] = row->byte;
-        bytes_message(&bytes)->nlmsg_len -= row->less;
-        assert_row(!parses(bytes_message(&bytes)));
     }
 }
