@@ -65,14 +65,29 @@ static inline bool find_info(const struct nlattr **infop, const void *payload, s
     return walk.left == 0;
 }
 
-/*
- * The address is written in place, in the words in which it is read next. A tcp_info of usual
- * length is read in place, without a call.
- */
-__attribute__((always_inline)) static inline void fill(struct riptide_sample *sample,
-                                                       const struct inet_diag_msg *msg,
-                                                       const struct tcp_info_at4 *info)
+bool sample_parse(struct riptide_sample *sample, const void *payload, size_t len)
 {
+    const struct inet_diag_msg *msg = payload;
+    const struct nlattr *attr = NULL;
+    const struct tcp_info_at4 *info;
+    struct tcp_info_at4 copy;
+    size_t n_bytes;
+
+    if (len < sizeof(*msg) || prefix_family_bits(msg->idiag_family) == 0 ||
+        sample_is_local(msg->idiag_family, msg->id.idiag_dst) || !find_info(&attr, payload, len) ||
+        !attr)
+        return false;
+    info = (const void *)(attr + 1);
+    n_bytes = attr->nla_len - sizeof(*attr);
+    if (n_bytes < INFO_MIN_BYTES || info->tcp.tcpi_snd_cwnd == 0)
+        return false;
+
+    /* That of an older kernel; the usual one is read in place, without a call. */
+    if (n_bytes < sizeof(copy)) {
+        memset(&copy, 0, sizeof(copy));
+        info = memcpy(&copy, info, n_bytes);
+    }
+    /* Written in place, in the words in which it is read next. */
     prefix_from_address(&sample->dst, msg->idiag_family, msg->id.idiag_dst);
     sample->cookie = (uint64_t)msg->id.idiag_cookie[1] << 32 | msg->id.idiag_cookie[0];
     sample->cwnd = info->tcp.tcpi_snd_cwnd;
@@ -92,38 +107,5 @@ __attribute__((always_inline)) static inline void fill(struct riptide_sample *sa
     sample->closed = false;
     sample->shown = false;
     sample->busy_time_us = info->tcp.tcpi_busy_time;
-}
-
-/* For older kernels, whose tcp_info is shorter than this struct. */
-__attribute__((noinline)) static void fill_from_short(struct riptide_sample *sample,
-                                                      const struct inet_diag_msg *msg,
-                                                      const void *info, size_t n_bytes)
-{
-    struct tcp_info_at4 copy = { 0 };
-
-    memcpy(&copy, info, n_bytes);
-    fill(sample, msg, &copy);
-}
-
-bool sample_parse(struct riptide_sample *sample, const void *payload, size_t len)
-{
-    const struct inet_diag_msg *msg = payload;
-    const struct nlattr *attr = NULL;
-    const struct tcp_info_at4 *info;
-    size_t n_bytes;
-
-    if (len < sizeof(*msg) || prefix_family_bits(msg->idiag_family) == 0 ||
-        sample_is_local(msg->idiag_family, msg->id.idiag_dst) || !find_info(&attr, payload, len) ||
-        !attr)
-        return false;
-    info = (const void *)(attr + 1);
-    n_bytes = attr->nla_len - sizeof(*attr);
-    if (n_bytes < INFO_MIN_BYTES || info->tcp.tcpi_snd_cwnd == 0)
-        return false;
-
-    if (n_bytes >= sizeof(*info))
-        fill(sample, msg, info);
-    else
-        fill_from_short(sample, msg, info, n_bytes);
     return true;
 }
