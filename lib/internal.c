@@ -83,7 +83,7 @@ bool is_zero(const void *bytes, size_t n)
     return n == 0 || (first[0] == 0 && memcmp(first, first + 1, n - 1) == 0);
 }
 
-int config_copy(void *to, size_t bytes, const char *name, const char *field, const void *from,
+int config_take(void *to, size_t bytes, const char *name, const char *field, const void *from,
                 struct riptide_error *error)
 {
     size_t from_bytes;

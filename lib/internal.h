@@ -92,13 +92,13 @@ bool is_forked(pid_t pid, struct riptide_error *error);
  * nonzero bytes after the known ones. A shorter one is no configuration until a release has had
  * that size. `field` is its `size`, as errors name it. Errors: -EINVAL, -E2BIG.
  */
-int config_copy(void *to, size_t bytes, const char *name, const char *field, const void *from,
+int config_take(void *to, size_t bytes, const char *name, const char *field, const void *from,
                 struct riptide_error *error);
 
 /* For members reserved for newer callers. */
 bool is_zero(const void *bytes, size_t n);
 
-/* As config_copy in the other direction: writes at most the size of the caller's struct. */
+/* As config_take in the other direction: writes at most the size of the caller's struct. */
 void struct_give(void *to, size_t to_size, const void *from, size_t from_size);
 
 /* Appends a copy of `element` to *arrayp, which is from malloc. Errors: -ENOMEM. */

@@ -4,7 +4,7 @@
 
 #include "apply/applier.h"
 #include "compute/estimator.h"
-#include "observe/filter.h"
+#include "observe/observer.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ RIPTIDE_PUBLIC int riptide_agent_new(struct riptide_agent **agentp,
     agent->next_ns = RIPTIDE_NEVER_NS;
     agent->epoll_fd = agent->timer_fd = -1;
     stages = &agent->stages;
-    r = stages_take(stages, config, error);
+    r = agent_config_take(stages, config, error);
     if (r == 0)
         r = stages_new(agent, error);
     if (r == 0 && stages->agent.state && !(agent->state = strdup(stages->agent.state)))

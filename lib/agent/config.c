@@ -3,7 +3,7 @@
 #include "agent/parts.h"
 
 #include "compute/estimator.h"
-#include "observe/filter.h"
+#include "observe/observer.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -35,13 +35,12 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         return error_set_field(error, "interval_ns", "must be 10 ms to one hour");
     if (!(stages->agent.max_share >= 0 && stages->agent.max_share <= 1))
         return error_set_field(error, "max_share", "%g; must be 0 to 1", stages->agent.max_share);
+    if (estimator->ttl_ns <= stages->agent.interval_ns && estimator->ttl_ns == TTL_DEFAULT_NS)
+        return error_set_field(error, "interval_ns",
+                               "must be shorter than the time to live, or windows expire at once");
     if (estimator->ttl_ns <= stages->agent.interval_ns)
-        return estimator->ttl_ns == TTL_DEFAULT_NS
-                   ? error_set_field(error, "interval_ns",
-                                     "must be shorter than the time to live, or windows expire "
-                                     "at once")
-                   : error_set_field(error, "estimator.ttl_ns",
-                                     "must be longer than the interval, or windows expire at once");
+        return error_set_field(error, "estimator.ttl_ns",
+                               "must be longer than the interval, or windows expire at once");
     stages->has_prefixes = has_prefixes4 || has_prefixes6;
     if (stages->has_prefixes && applier->backend == RIPTIDE_ROUTES)
         return error_set_field(
@@ -64,8 +63,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     return 0;
 }
 
-int stages_take(struct stages *stages, const struct riptide_agent_config *config,
-                struct riptide_error *error)
+int agent_config_take(struct stages *stages, const struct riptide_agent_config *config,
+                      struct riptide_error *error)
 {
     const struct riptide_agent_config *given = &stages->agent;
     int r;
@@ -74,14 +73,14 @@ int stages_take(struct stages *stages, const struct riptide_agent_config *config
     riptide_observer_config_init(&stages->observer, sizeof(stages->observer));
     riptide_estimator_config_init(&stages->estimator, sizeof(stages->estimator));
     riptide_applier_config_init(&stages->applier, sizeof(stages->applier));
-    r = config_copy(&stages->agent, sizeof(stages->agent), "agent", "size", config, error);
+    r = config_take(&stages->agent, sizeof(stages->agent), "agent", "size", config, error);
     if (r == 0 && given->observer)
-        r = observer_config_check(&stages->observer, given->observer, error);
+        r = observer_config_take(&stages->observer, given->observer, error);
     if (r == 0 && given->estimator)
-        r = estimator_config_check(&stages->estimator, given->estimator, error);
+        r = estimator_config_take(&stages->estimator, given->estimator, error);
     /* Values taken from the estimator may be invalid here: the result is checked. */
     if (r == 0 && given->applier)
-        r = config_copy(&stages->applier, sizeof(stages->applier), "applier", "applier.size",
+        r = config_take(&stages->applier, sizeof(stages->applier), "applier", "applier.size",
                         given->applier, error);
     if (r < 0)
         return r;

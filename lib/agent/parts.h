@@ -24,8 +24,8 @@ struct stages {
  * Errors: -EINVAL, -E2BIG, each with a line that names the field. The stages themselves check the
  * scope and the applier's configuration.
  */
-int stages_take(struct stages *stages, const struct riptide_agent_config *config,
-                struct riptide_error *error);
+int agent_config_take(struct stages *stages, const struct riptide_agent_config *config,
+                      struct riptide_error *error);
 
 /* The phase of a round. */
 enum phase {

@@ -4,7 +4,7 @@
 
 #include "apply/applier.h"
 #include "compute/estimator.h"
-#include "observe/filter.h"
+#include "observe/observer.h"
 #include "observe/sample.h"
 #include "prefix.h"
 

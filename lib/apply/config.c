@@ -31,7 +31,7 @@ int applier_config_take(struct riptide_applier_config *kept,
     int r;
 
     riptide_applier_config_init(&checked, sizeof(checked));
-    r = config_copy(&checked, sizeof(checked), "applier", "applier.size", config, error);
+    r = config_take(&checked, sizeof(checked), "applier", "applier.size", config, error);
     if (r < 0)
         return r;
     if (checked.backend > RIPTIDE_BOTH)

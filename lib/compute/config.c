@@ -55,37 +55,37 @@ int bounds_check(const char *min_field, const char *max_field, uint32_t min, uin
 
 #define REFUSE(field, unit, must_be)                                                               \
     error_set_field(error, "estimator." #field, "%.15g" unit "; must be " must_be,                 \
-                    (double)checked->field)
+                    (double)taken->field)
 
 /* Comparisons are written so that NaN fails them. */
-int estimator_config_check(struct riptide_estimator_config *checked,
-                           const struct riptide_estimator_config *config,
-                           struct riptide_error *error)
+int estimator_config_take(struct riptide_estimator_config *taken,
+                          const struct riptide_estimator_config *config,
+                          struct riptide_error *error)
 {
     const char *fault;
     int r;
 
-    riptide_estimator_config_init(checked, sizeof(*checked));
-    r = config_copy(checked, sizeof(*checked), "estimator", "estimator.size", config, error);
+    riptide_estimator_config_init(taken, sizeof(*taken));
+    r = config_take(taken, sizeof(*taken), "estimator", "estimator.size", config, error);
     if (r < 0)
         return r;
-    fault = policy_fault(checked->policy);
+    fault = policy_fault(taken->policy);
     if (fault)
         return error_set_field(error, "estimator.policy", "%s", fault);
-    if (!(checked->history_weight >= 0 && checked->history_weight < 1))
+    if (!(taken->history_weight >= 0 && taken->history_weight < 1))
         return REFUSE(history_weight, "", "0 or more and below 1");
-    if (checked->ttl_ns == 0)
+    if (taken->ttl_ns == 0)
         return REFUSE(ttl_ns, " ns", "longer than the interval");
-    if (checked->prefix_len4 > 32)
+    if (taken->prefix_len4 > 32)
         return REFUSE(prefix_len4, "", "0 to 32 bits");
-    if (checked->prefix_len6 > 128)
+    if (taken->prefix_len6 > 128)
         return REFUSE(prefix_len6, "", "0 to 128 bits");
-    if (checked->max_destinations - 1 >= RIPTIDE_MAX_DESTINATIONS)
+    if (taken->max_destinations - 1 >= RIPTIDE_MAX_DESTINATIONS)
         return REFUSE(max_destinations, "", "1 to 16777216");
-    if (checked->rto_min_floor_us > 0 &&
-        (checked->rto_min_floor_us < 1000 || checked->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
+    if (taken->rto_min_floor_us > 0 &&
+        (taken->rto_min_floor_us < 1000 || taken->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
         return REFUSE(rto_min_floor_us, " us",
                       "1 ms to 60 s, or 0, which leaves rto_min unchanged");
-    return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", checked->cwnd_min,
-                        checked->cwnd_max, error);
+    return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", taken->cwnd_min,
+                        taken->cwnd_max, error);
 }

@@ -22,7 +22,7 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
     int r;
 
     error_set(error, "%s", "");
-    r = estimator_config_check(&config, given, error);
+    r = estimator_config_take(&config, given, error);
     if (r < 0)
         return r;
     estimator = calloc(1, sizeof(*estimator));

@@ -144,10 +144,12 @@ static inline bool has_window(const struct destination *destination)
     return destination->smoothed >= 0;
 }
 
-/* The caller's over the defaults. Both: errors -EINVAL, -E2BIG, with a line. */
-int estimator_config_check(struct riptide_estimator_config *checked,
-                           const struct riptide_estimator_config *config,
-                           struct riptide_error *error);
+/* The caller's values over the defaults, checked. Errors: -EINVAL, -E2BIG, with a line. */
+int estimator_config_take(struct riptide_estimator_config *taken,
+                          const struct riptide_estimator_config *config,
+                          struct riptide_error *error);
+
+/* Of a configuration or a hint. Errors: -EINVAL, with a line. */
 int bounds_check(const char *min_field, const char *max_field, uint32_t min, uint32_t max,
                  struct riptide_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Defaults and checks of an observer's configuration. */
-#include "observe/filter.h"
+#include "observe/observer.h"
 
 #include "internal.h"
 #include "prefix.h"
@@ -76,18 +76,18 @@ RIPTIDE_PUBLIC void riptide_observer_config_init(struct riptide_observer_config 
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-int observer_config_check(struct riptide_observer_config *checked,
-                          const struct riptide_observer_config *config, struct riptide_error *error)
+int observer_config_take(struct riptide_observer_config *taken,
+                         const struct riptide_observer_config *config, struct riptide_error *error)
 {
     int r;
 
-    riptide_observer_config_init(checked, sizeof(*checked));
-    r = config_copy(checked, sizeof(*checked), "observer", "observer.size", config, error);
+    riptide_observer_config_init(taken, sizeof(*taken));
+    r = config_take(taken, sizeof(*taken), "observer", "observer.size", config, error);
     if (r < 0)
         return r;
-    if (checked->destroy_events < RIPTIDE_DESTROY_EVENTS_AUTO ||
-        checked->destroy_events > RIPTIDE_DESTROY_EVENTS_YES)
+    if (taken->destroy_events < RIPTIDE_DESTROY_EVENTS_AUTO ||
+        taken->destroy_events > RIPTIDE_DESTROY_EVENTS_YES)
         return error_set_field(error, "observer.destroy_events",
-                               "%d; must be -1 (auto), 0 (no) or 1 (yes)", checked->destroy_events);
-    return scope_check(&checked->scope, error);
+                               "%d; must be -1 (auto), 0 (no) or 1 (yes)", taken->destroy_events);
+    return scope_check(&taken->scope, error);
 }

@@ -18,11 +18,11 @@ struct events {
     int epoll_fd;                         /* not owned: its epoll waits on this socket */
     struct mnl_socket *socket;
     uint32_t in_a_row;       /* successive intervals with an overrun, up to the last one */
-    uint32_t wait_intervals; /* left without a subscription; 0: subscribed */
+    uint32_t wait_intervals; /* until the next subscription; 0: subscribed */
     bool is_listening;
     bool has_overrun;   /* in the present interval */
     bool is_lossy;      /* the queue has overrun and has not been empty since */
-    int error;          /* why there is no subscription; 0: subscribed */
+    int error;          /* why the latest subscription failed; 0: it has not */
     uint32_t n;         /* messages in the buffer */
     uint32_t next;      /* the next of them to pop */
     uint32_t n_dropped; /* the kernel's drop counter for this socket; it wraps */

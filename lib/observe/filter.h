@@ -41,15 +41,4 @@ const void *filter_get(const struct filter *filter, size_t *n_bytesp);
 /* Whether the scope contains this connection. */
 bool filter_matches(const struct filter *filter, const struct riptide_sample *sample);
 
-/* The observer's, valid as long as it; in observer.c. */
-const struct filter *observer_filter(const struct riptide_observer *observer);
-
-/*
- * config.c: the caller's values over the defaults; its arrays are not copied. Errors: -EINVAL,
- * -E2BIG, each with a line that names the field.
- */
-int observer_config_check(struct riptide_observer_config *checked,
-                          const struct riptide_observer_config *config,
-                          struct riptide_error *error);
-
 #endif

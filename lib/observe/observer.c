@@ -3,6 +3,7 @@
  * The observer: configuration in, samples out, all counted. dump.c does the dumps, events.c the
  * destroy events, sample.c parses a message about a socket.
  */
+#include "observe/observer.h"
 #include "internal.h"
 #include "observe/dump.h"
 #include "observe/events.h"
@@ -62,7 +63,7 @@ RIPTIDE_PUBLIC int riptide_observer_new(struct riptide_observer **observerp,
     int r;
 
     error_set(error, "%s", "");
-    r = observer_config_check(&config, given, error);
+    r = observer_config_take(&config, given, error);
     if (r < 0)
         return r;
     observer = calloc(1, sizeof(*observer));

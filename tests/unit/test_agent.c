@@ -14,7 +14,7 @@ static struct stages stages_of(const struct stages *configs)
     struct riptide_error error = { .text = "" };
     struct stages stages;
 
-    if (stages_take(&stages, &configs->agent, &error) != 0)
+    if (agent_config_take(&stages, &configs->agent, &error) != 0)
         fail_msg("%s", error.text);
     return stages;
 }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What the agent needs of an observer, beside its public functions. */
+#ifndef RIPTIDE_LIB_OBSERVE_OBSERVER_H
+#define RIPTIDE_LIB_OBSERVE_OBSERVER_H
+
+#include "observe/filter.h"
+
+/* Its scope, valid as long as it. */
+const struct filter *observer_filter(const struct riptide_observer *observer);
+
+/*
+ * config.c: the caller's values over the defaults, checked; its arrays are not copied. Errors:
+ * -EINVAL, -E2BIG, each with a line that names the field.
+ */
+int observer_config_take(struct riptide_observer_config *taken,
+                         const struct riptide_observer_config *config, struct riptide_error *error);
+
+#endif
