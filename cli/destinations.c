@@ -194,10 +194,9 @@ static const char *why_off(const struct riptide_route *route)
 static const char *explain(const struct daemon *daemon, const struct kernel_route *route,
                            const struct riptide_window *window, char reason[256])
 {
-    const struct riptide_scope *scope = &daemon->settings->observer.scope;
     const struct riptide_route *shown = window->route ? window->route : window->program;
     const char *off = why_off(window->program) ? why_off(window->program) : why_off(window->route);
-    const char *why = "no connection to it is open to learn from";
+    const char *why = "no connection to it is open, or scope, exclude or ports leave it out";
     char before[KERNEL_RULES_BYTES];
 
     if (daemon->settings->applier.dry_run) {
@@ -227,8 +226,6 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
         why = "of the connections seen last none counts";
     else if (daemon->health.unplaced > 0)
         why = "no connection to it is open, or none finds a place (riptide status)";
-    else if (scope->n_learn + scope->n_exclude + scope->n_local_ports + scope->n_remote_ports > 0)
-        why = "no connection to it is open, or scope, exclude or ports leave it out";
     snprintf(reason, 256, "%s", why);
     return NULL;
 }

@@ -135,9 +135,8 @@ int observe_run(const struct command_options *options)
 {
     struct riptide_observer *observer = observe_open(options);
     json_t *peers = json_object(), *rows;
-    bool goes_on = true;
 
-    while (goes_on) {
+    do {
         observe_dump(observer, peers, sum_up);
         rows = sort(peers);
         if (options->watch && !options->json && isatty(STDOUT_FILENO))
@@ -147,10 +146,7 @@ int observe_run(const struct command_options *options)
         else
             print_table(rows, options->top);
         json_decref(rows);
-        goes_on = fflush(stdout) == 0 && options->watch;
-        if (goes_on)
-            sleep(1);
-    }
+    } while (options->watch && fflush(stdout) == 0 && sleep(1) == 0);
     json_decref(peers);
     riptide_observer_free(observer);
     return EXIT_SUCCESS;

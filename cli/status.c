@@ -42,6 +42,7 @@ static void read_kernel(struct state *state, const struct command_options *optio
     holder = riptide_applier_flush(&config, &state->left);
     if (holder < 0)
         state->left.text[0] = '\0';
+    state->is_trouble = state->error == -ETIMEDOUT || (holder == 0 && state->left.text[0]);
     SET(state->remedy, "systemctl start %s", options->unit);
     if (state->error == -ETIMEDOUT) {
         /* It has touched its socket at the end of each round. */
@@ -52,7 +53,6 @@ static void read_kernel(struct state *state, const struct command_options *optio
         SET(state->remedy, "systemctl restart %s (without systemd: kill -KILL %d)", options->unit,
             state->pid);
     } else if (holder > 0) {
-        state->is_trouble = false;
         state->left.text[0] = '\0';
         SET(state->line, "NOT RUNNING here, but another process gives windows");
         SET(state->why,
@@ -65,7 +65,6 @@ static void read_kernel(struct state *state, const struct command_options *optio
         SET(state->line, "NOT RUNNING, but its windows are still in this network namespace");
         SET(state->remedy, "systemctl start %s; or, to remove them: riptide flush", options->unit);
     } else {
-        state->is_trouble = false;
         SET(state->line, "NOT RUNNING. No connection in this network namespace gets a window");
     }
 }
@@ -204,9 +203,8 @@ static void print_state(const struct state *state)
         text_field("again", "in %s", text_span(span, suspended_s));
     if (state->remedy[0])
         text_field("do", "%s", state->remedy);
-    if (!state->status)
-        return;
-    put_figures(state->status);
+    if (state->status)
+        put_figures(state->status);
 }
 
 int status_run(const struct command_options *options)

@@ -7,8 +7,6 @@
 
 static void put_word(const json_t *answer)
 {
-    const double time = real(get(answer, "time"), "change");
-    const double retransmitted = real(get(answer, "retransmitted"), "change");
     const char *word = text_of(answer, "verdict");
 
     if (!strcmp(word, "helps"))
@@ -16,9 +14,8 @@ static void put_word(const json_t *answer)
     else if (!strcmp(word, "harms"))
         puts("Windows harm.");
     else if (!strcmp(word, "mixed"))
-        printf("Windows %s time (%+.0f %%) and retransmit %s (%+.1f points).\n",
-               time < 0 ? "save" : "take", 100 * time, retransmitted < 0 ? "less" : "more",
-               100 * retransmitted);
+        puts(real(get(answer, "time"), "change") < 0 ? "Windows save time, and retransmit more."
+                                                     : "Windows retransmit less, and take time.");
     else if (!strcmp(word, "none"))
         puts("No difference is shown.");
     else

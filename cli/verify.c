@@ -22,7 +22,7 @@ enum { DEFAULT_PORT = 443, TIMEOUT_S = 5 };
 enum { MOST_TRIES = 20 };
 
 /* Of --accepted: for ten seconds. */
-enum { INTERVAL_NS = 20000000, DEFAULT_WAITS = 500, MAX_CONNECTIONS = 20 };
+enum { INTERVAL_NS = 20000000, DEFAULT_DUMPS = 500, MAX_CONNECTIONS = 20 };
 
 /* Opens the connection, reads it, and closes it. An older kernel fills less of `info`. */
 static int connect_once(const struct riptide_prefix *peer, uint16_t port, struct tcp_info *info)
@@ -133,14 +133,13 @@ static void take(void *userdata, const struct riptide_sample *sample)
 static int watch_accepted(const struct command_options *options)
 {
     const bool has_time = options->for_ns != RIPTIDE_NEVER_NS;
-    const uint64_t n_waits = has_time ? options->for_ns / INTERVAL_NS : DEFAULT_WAITS;
+    const uint64_t n_dumps = has_time ? options->for_ns / INTERVAL_NS + 1 : DEFAULT_DUMPS;
     struct riptide_observer *observer = observe_open(options);
     struct watch watch = { .n = 0 };
 
-    observe_dump(observer, &watch, take);
-    for (uint64_t i = 0; watch.n < MAX_CONNECTIONS && i < n_waits; i++) {
-        nanosleep(&(struct timespec){ .tv_nsec = INTERVAL_NS }, NULL);
+    for (uint64_t i = 0; watch.n < MAX_CONNECTIONS && i < n_dumps; i++) {
         observe_dump(observer, &watch, take);
+        nanosleep(&(struct timespec){ .tv_nsec = INTERVAL_NS }, NULL);
     }
     riptide_observer_free(observer);
     if (watch.n == 0)

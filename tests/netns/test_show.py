@@ -56,17 +56,14 @@ def test_of_one_destination_each_step_is_a_line(net):
         assert table(net.host)[1] == "2 with a learned window; 0 without"
 
 
-@pytest.mark.parametrize("options, dst, why", [
-    ((), "203.0.113.5", "no connection to it is open to learn from"),
-    (("--scope", "198.51.100.0/24"), V4, "no connection to it is open, or scope, exclude or ports leave it out"),
-    (("--exclude", V4), V4, "no connection to it is open, or scope, exclude or ports leave it out"),
-    (BY_ROUTES, "10.0.1.10", "no connection to it is open"),
+@pytest.mark.parametrize("options, dst", [
+    ((), "203.0.113.5"), (("--scope", "198.51.100.0/24"), V4), (("--exclude", V4), V4), (BY_ROUTES, "10.0.1.10"),
 ], ids=["unknown", "scope", "exclude", "own"])
-def test_missing_condition_is_named(net, options, dst, why):
+def test_missing_condition_is_named(net, options, dst):
     net.learned(V4, 30)
     with Daemon(net.host, *options):
         wait_until(lambda: status()["round"], "a round")
-        assert f"  why          {why}" in derived(net.host, dst)
+        assert "  why          no connection to it is open, or scope, exclude or ports leave it out\n" in derived(net.host, dst)
 
 
 def test_destination_without_a_route_of_the_kernel(net):
