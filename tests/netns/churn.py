@@ -49,11 +49,14 @@ WORDS = "", "", "", f"mtu {MTU}", "advmss 1200", "initcwnd 33", "metric 50"
 ROUTING = (
     (18, ["-{family} route replace {prefix} via {hop} {words}"], ["-{family} route del {prefix}"]),
     (2, ["-{family} route replace {kind} {prefix}"], ["-{family} route del {kind} {prefix}"]),
-    (8, ["-{family} rule add to {prefix} lookup 100 pref {priority}"], ["-{family} rule del to {prefix} lookup 100 pref {priority}"]),
+    (8, ["-{family} rule add to {prefix} lookup 100 pref {priority}"],
+     ["-{family} rule del to {prefix} lookup 100 pref {priority}"]),
     (6, ["-{family} route replace default via {hop}"], []),
-    (4, ["link set eth1 down"], ["link set eth1 up", "addr add 10.0.1.10/24 dev eth1", "addr add fd00:0:0:1::10/64 dev eth1 nodad",
-                                 "route add default via 10.0.1.1 table 100", "route add default via fd00:0:0:1::1 table 100",
-                                 "route add default via 10.0.0.1", "-6 route add default via fd00::1"]),
+    (4, ["link set eth1 down"],
+     ["link set eth1 up", "addr add 10.0.1.10/24 dev eth1",
+      "addr add fd00:0:0:1::10/64 dev eth1 nodad",
+      "route add default via 10.0.1.1 table 100", "route add default via fd00:0:0:1::1 table 100",
+      "route add default via 10.0.0.1", "-6 route add default via fd00::1"]),
     (4, ["addr add 10.0.0.{n}/24 dev eth0", "addr add fd00::{n:x}/64 dev eth0 nodad"],
      ["addr del 10.0.0.{n}/24 dev eth0", "addr del fd00::{n:x}/64 dev eth0"]),
 )
@@ -76,7 +79,8 @@ class Figures:
         self.n_kills = 0
 
     def growth_kb(self):
-        """Growth of the median from the first third to the last behind the warm-up, while tables grow; 0: too short to judge."""
+        """Growth of the median from the first third to the last behind the warm-up, while tables
+        grow; 0: too short to judge."""
         resident = [row[0] for row in self.rows[max(WARM_UP_S, len(self.rows) // 4):]]
         third = len(resident) // 3
         return statistics.median(resident[-third:]) - statistics.median(resident[:third]) if third >= MIN_ROWS // 3 else 0
@@ -85,7 +89,8 @@ class Figures:
         """Raises Violation if memory or files grow."""
         files = [row[1] for row in self.rows] or [0]
         if self.growth_kb() > GROWTH_KB or max(files) - min(files) > MORE_FILES:
-            raise Violation(f"memory grew by {self.growth_kb():.0f} kB after the warm-up, files went from {min(files)} to {max(files)}")
+            raise Violation(f"memory grew by {self.growth_kb():.0f} kB after the warm-up, "
+                            f"files went from {min(files)} to {max(files)}")
 
     def __str__(self):
         kinds = ", ".join(f"{name} {n}" for name, n in self.events.most_common())

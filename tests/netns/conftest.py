@@ -91,7 +91,8 @@ def open_cgroup(cgroup_root, cgroup):
 
 @pytest.fixture
 def path():
-    """Connections between two hosts that are 100 ms and 20 Mbit/s apart; the buffer at the bottleneck holds a quarter of that."""
+    """Connections between two hosts that are 100 ms and 20 Mbit/s apart; the buffer at the
+    bottleneck holds a quarter of that."""
     with Host("near") as near, Host("far") as far:
         addresses = {near.name: ["10.9.1.1", "fd09:1::1"], far.name: ["10.9.2.1", "fd09:2::1"]}
         far.sysctl("ipv4/tcp_rmem", "4096 1000000 6291456")

@@ -4,10 +4,10 @@
  *
  *     faults STATE_FILE KIND ERRNO N_FAIL [BACKEND CGROUP]
  *
- * the first call, then the second, and so on. KIND, ERRNO and BACKEND are numbers: enum shim_kind, errno
- * and enum riptide_backend; N_FAIL: how many calls fail one after the other. Each run is the life of an agent in a process of its own: load, start,
- * rounds, a route that changes, another configuration, a hint, save, stop, flush. Lines out: what
- * was not as it should be, then the sum.
+ * the first call, then the second, and so on. KIND, ERRNO and BACKEND are numbers: enum shim_kind,
+ * errno and enum riptide_backend; N_FAIL: how many calls fail one after the other. Each run is the
+ * life of an agent in a process of its own: load, start, rounds, a route that changes, a hint,
+ * save, stop, flush. Lines out: what was not as it should be, then the sum.
  */
 #include "shim.h"
 
@@ -301,7 +301,8 @@ static void check_state(void)
     size_t n = file ? fread(text, 1, sizeof(text), file) : 0;
 
     if (riptide_estimator_new(&estimator, &estimator_config, &error) < 0 ||
-        riptide_estimator_load(estimator, read_ns(CLOCK_BOOTTIME), read_ns(CLOCK_REALTIME), text, n, &error) < 0 ||
+        riptide_estimator_load(estimator, read_ns(CLOCK_BOOTTIME), read_ns(CLOCK_REALTIME), text, n,
+                               &error) < 0 ||
         strstr(error.text, "loaded: 0") || !strstr(error.text, "others: 0"))
         complain("the state is lost", error.text);
     riptide_estimator_free(estimator);

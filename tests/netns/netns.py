@@ -278,9 +278,12 @@ class Daemon:
         self.config = tempfile.NamedTemporaryFile("w")
         self.config.write(config or "")
         self.config.flush()
-        defaults = {"--policy": "paper", **({"--max-share": "0", "--holdout-percent": "0"} if config is None else {"--config": self.config.name})}
-        for option in set(defaults) - set(options):
-            options = (option, defaults[option], *options)
+        defaults = {"--max-share": "0", "--holdout-percent": "0"}
+        if config is not None:
+            defaults = {"--config": self.config.name}
+        for option, value in {"--policy": "paper", **defaults}.items():
+            if option not in options:
+                options = (option, value, *options)
         self.process = host.start(*command, "--interval", interval, "--ttl", "2h", "--table", table,
                                   *options, stdout=self.log, stderr=self.log)
         self.pid = self.process.pid

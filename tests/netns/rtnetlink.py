@@ -314,8 +314,8 @@ def is_alike(with_us, without_us, mtus):
 
 
 class Ways(Closing):
-    """The ways of TCP and of UDP from a host to addresses. Our rules select TCP alone, so without other rules by protocol each difference
-    is Riptide's."""
+    """The ways of TCP and of UDP from a host to addresses. Our rules select TCP alone, so without
+    other rules by protocol each difference is Riptide's."""
 
     def __init__(self, host, addresses):
         self.link = Rtnetlink(host)

@@ -178,7 +178,8 @@ def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
 def test_careful_cuts_what_has_lost_where_the_kernel_paces_nothing(path, cgroup, preload):
     connect, near, _ = path
     without_tai = preload(cgroups.refusing_bpf("EINVAL", "a == BPF_PROG_LOAD && ((const union bpf_attr *)b)->insn_cnt == 3"))
-    with Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", command=("env", without_tai, RIPTIDED)):
+    with Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful",
+                command=("env", without_tai, RIPTIDED)):
         seen = [0]
 
         def is_cut():
@@ -311,8 +312,10 @@ def test_without_the_program_a_line_says_what_is_lost(net, cgroup):
                f"{OF_ALL}; prefixes get no windows, as routes serve single addresses")
         line = f"--apply auto chose routes: {why}"
         said = " ".join(net.host.run(RIPTIDE, "verdict").stdout.split())
-        assert said == "Not known. why no connection is held out, which needs windows by the program (--apply), and --holdout-percent"
-        assert f"start: windows by routes alone: {why}" in whole(net.host.run(RIPTIDE, "doctor", check=False).stdout)
+        assert said == ("Not known. why no connection is held out, which needs windows by the "
+                        "program (--apply), and --holdout-percent")
+        found = whole(net.host.run(RIPTIDE, "doctor", check=False).stdout)
+        assert f"start: windows by routes alone: {why}" in found
         assert riptided.said().count(f"{line}\n") == 1
         document = riptide_json(net.host, "verdict")
         assert (document["verdict"], document["time"]) == ("unknown", None)

@@ -10,11 +10,13 @@ from netns import BUILD, MOUNTED, run
 PEERS = ("203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1", "2001:db8::2")
 
 
-# Functions that it calls besides those of the shim: pure ones, those that allocate by malloc(3), a clock, and what chooses words or speed alone.
+# Functions that it calls besides those of the shim: pure ones, those that allocate by malloc(3), a
+# clock, and what chooses words or speed alone.
 HARMLESS = set("""
-    access clock_gettime closedir dirfd dirname exp2 ferror fgets fmax fmin fprintf fputs free fseek fwrite getpid inet_ntop inet_pton kill log2 memchr memcmp
-    memcpy memmem memmove memset qsort setvbuf snprintf sscanf strchr strcmp strcpy strcspn strerror strlen strncmp
-    geteuid strncpy strnlen strrchr strspn strstr strtoul strtod strtoull tdelete tsearch vsnprintf
+    access clock_gettime closedir dirfd dirname exp2 ferror fgets fmax fmin fprintf fputs free fseek
+    fwrite geteuid getpid inet_ntop inet_pton kill log2 memchr memcmp memcpy memmem memmove memset
+    qsort setvbuf snprintf sscanf strchr strcmp strcpy strcspn strerror strlen strncmp strncpy
+    strnlen strrchr strspn strstr strtod strtoul strtoull tdelete tsearch vsnprintf
 """.split())
 
 # Names of calls that libc checks; __asan_stack_malloc_2 is the sanitizer's own.

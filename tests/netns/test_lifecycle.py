@@ -40,7 +40,8 @@ def test_flush_pauses_a_riptided_that_runs(net):
     with learned(net):
         done = net.host.run(RIPTIDE, "flush")
         # The figures count what it restores meanwhile once more.
-        assert re.fullmatch(r"removed: rules \d+, routes \d+ in this network namespace\npaused: riptided gives no window until `riptide resume`\n"
+        assert re.fullmatch(r"removed: rules \d+, routes \d+ in this network namespace\n"
+                            "paused: riptided gives no window until `riptide resume`\n"
                             "  routes that it restored before that are not used: no rule leads to them\n",
                             done.stdout), done.stdout
         assert not done.stderr
@@ -66,8 +67,9 @@ def test_flush_names_a_riptided_that_does_not_answer(net):
             assert flush.returncode == 1 and not rules(net.host) and not routes(net.host)
         assert max(map(len, said.splitlines())) <= 80
         assert " ".join(said.split()) == (
-            f"removed: rules 2, routes 3 in this network namespace but process {daemon.pid} manages this network namespace, "
-            f"and may restore all of them, or give windows by its program: no answer within 5 s at /run/riptide/control "
+            f"removed: rules 2, routes 3 in this network namespace but process {daemon.pid} "
+            "manages this network namespace, and may restore all of them, or give windows by its "
+            "program: no answer within 5 s at /run/riptide/control "
             f"do systemctl stop riptided (without systemd: kill -KILL {daemon.pid}); then riptide flush")
         wait_until(lambda: len(rules(net.host)) == 2, "all of it back")
 
@@ -91,8 +93,10 @@ def test_flush_names_who_cannot_be_asked(net, manager, prefix, command, why):
     with manager(net) as holder:
         done = net.host.run(*prefix, RIPTIDE, "flush", *command, check=False)
         assert done.stdout.startswith("removed: rules ")
-        assert done.returncode == 1 and f"process {holder.pid} manages" in done.stdout and why in " ".join(done.stdout.split())
-        assert f"do stop its service (without systemd: kill -KILL {holder.pid}); then riptide flush" in " ".join(done.stdout.split())
+        said = " ".join(done.stdout.split())
+        assert done.returncode == 1 and f"process {holder.pid} manages" in said and why in said
+        kill = f"without systemd: kill -KILL {holder.pid}"
+        assert f"do stop its service ({kill}); then riptide flush" in said
         wait_until(lambda: len(rules(net.host)) == 2, "the rules again")
 
 
@@ -145,9 +149,12 @@ def test_what_a_dead_one_left_goes_and_what_is_not_ours_stays(net, command, tabl
 
 
 def refusing_request(error, kind, which):
-    """C that refuses requests to rtnetlink of that type (RTM_...) where the condition on `n` earlier ones of it holds."""
-    is_one = f"length > 20 && ((const unsigned short *)bytes)[2] == {kind} && ({{ static int n; int is_it = {which}; n++; is_it; }})"
-    return cgroups.refusing(error, is_one, "ssize_t sendto(int fd, const void *bytes, size_t length, int flags, "
+    """C that refuses requests to rtnetlink of that type (RTM_...) where the condition on `n`
+    earlier ones of it holds."""
+    is_of_type = f"length > 20 && ((const unsigned short *)bytes)[2] == {kind}"
+    is_its_turn = f"({{ static int n; int is_it = {which}; n++; is_it; }})"
+    return cgroups.refusing(error, f"{is_of_type} && {is_its_turn}",
+                            "ssize_t sendto(int fd, const void *bytes, size_t length, int flags, "
                             "const struct sockaddr *to, socklen_t n_to)")
 
 
@@ -271,7 +278,8 @@ def test_without_cap_net_admin_one_line_names_it(net, prefix):
         before = snapshot(net.host)
         for command in ((RIPTIDED,), (RIPTIDED, "--once"), (RIPTIDED, "--flush"), (RIPTIDE, "flush")):
             line = one_line(net.host.run(*prefix, *command, check=False))
-            assert "needs CAP_NET_ADMIN: run it as root" in line and ("AmbientCapabilities=" in line) == ("flush" not in str(command))
+            assert "needs CAP_NET_ADMIN: run it as root" in line
+            assert ("AmbientCapabilities=" in line) == ("flush" not in str(command))
         assert snapshot(net.host) == before
         if is_left:
             net.host.run(RIPTIDE, "flush")

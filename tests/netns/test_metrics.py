@@ -132,8 +132,9 @@ def test_socket_has_metrics_without_a_file_each_in_the_manual_and_alerts_there_a
     assert {name for name in re.findall("`(riptide_[a-z0-9_]+)`", table) if "_effect_" not in name} == names
 
 
-# docs/riptide.dashboard.json and docs/effect.rules.yaml in a Prometheus that scrapes a riptided. No distribution that tests run on has
-# Grafana: the dashboard's form is checked, and its queries to Prometheus.
+# docs/riptide.dashboard.json and docs/effect.rules.yaml in a Prometheus that scrapes a riptided. No
+# distribution that tests run on has Grafana: the dashboard's form is checked, and its queries to
+# Prometheus.
 
 RULES = REPOSITORY / "docs/effect.rules.yaml"
 DASHBOARD = json.loads((REPOSITORY / "docs/riptide.dashboard.json").read_text())
@@ -175,7 +176,9 @@ def prometheus(host, path):
     config, rules = path / "prometheus.yml", path / "rules.yaml"
     rules.write_text(RULES.read_text().replace("interval: 5m", "interval: 1s"))
     config.write_text(json.dumps({
-        "global": {"scrape_interval": "500ms", "scrape_timeout": "400ms", "evaluation_interval": "500ms"}, "rule_files": [str(rules)],
+        "global": {"scrape_interval": "500ms", "scrape_timeout": "400ms",
+                   "evaluation_interval": "500ms"},
+        "rule_files": [str(rules)],
         "scrape_configs": [{"job_name": "riptide", "metrics_path": "/metrics.txt",
                             "static_configs": [{"targets": [f"127.0.0.1:{PORT}"]}]}]}))
     with host.running("prometheus", f"--config.file={config}", f"--storage.tsdb.path={path}/data",
@@ -189,7 +192,8 @@ def instant(host, expression):
     for variable, value in (("$__rate_interval", "10s"), ("$__range", "1h"), ("$instance", ".*")):
         expression = expression.replace(variable, value)
     found = ask(host, "query", query=expression)["result"]
-    return {tuple(sorted(one["metric"].items())): float(one["value"][1]) for one in found if not math.isnan(float(one["value"][1]))}
+    values = {tuple(sorted(one["metric"].items())): float(one["value"][1]) for one in found}
+    return {labels: value for labels, value in values.items() if not math.isnan(value)}
 
 
 @pytest.mark.skipif(not shutil.which("prometheus"), reason="no prometheus")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Files of riptided have the same modes whatever the umask, and the right owner; a dry run writes none. riptided keeps the capabilities
-that it needs, and can gain no others."""
+"""Files of riptided have the same modes whatever the umask, and the right owner; a dry run writes
+none. riptided keeps the capabilities that it needs, and can gain no others."""
 
 import contextlib
 import os
@@ -114,8 +114,9 @@ def test_a_dry_run_writes_no_file_and_keeps_no_capability(net, tmp_path, once):
     write_state(tmp_path / "state", {"203.0.113.9": 33})
     (tmp_path / "metrics.prom").write_text("# HELP riptide_ticks_total of the other one\n")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    process = net.host.start(RIPTIDED, "--dry-run", "--interval", "50ms", "--policy", "paper", "--state", tmp_path / "state",
-                             "--metrics", tmp_path / "metrics.prom", "--control", "/run/dry", *["--once"] * once,
+    process = net.host.start(RIPTIDED, "--dry-run", "--interval", "50ms", "--policy", "paper",
+                             "--state", tmp_path / "state", "--metrics", tmp_path / "metrics.prom",
+                             "--control", "/run/dry", *["--once"] * once,
                              stderr=subprocess.PIPE, universal_newlines=True)
     if not once:
         wait_rounds(2, "/run/dry")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Embedders whose agents are made in other network namespaces than their own, or that fork (containers.c), and with threads (threads.c);
-and `ip netns exec`."""
+"""Embedders whose agents are made in other network namespaces than their own, or that fork
+(containers.c), and with threads (threads.c); and `ip netns exec`."""
 
 import os
 import signal
@@ -114,8 +114,8 @@ def test_who_manages_a_namespace_already_is_refused(host, net, cgroup, by):
     """Each agent is made in the namespace and started from another; riptided is all in it."""
     path, options = net.host.path, ("--cgroup", cgroup) if by == "program" else ()
     assert Containers.refusal(host, *options, path, path) == (
-        f"{path}: this process already manages this network namespace, with another applier or agent, or a child of it from before exec; "
-        "stop that first")
+        f"{path}: this process already manages this network namespace, with another applier or "
+        "agent, or a child of it from before exec; stop that first")
     first = Containers.ready(host, *options, path)
     of_another = "process {} already manages this network namespace; stop it first"
     for home in (net.world, net.host):
@@ -148,7 +148,8 @@ def test_the_program_finds_cgroups_that_ip_netns_exec_hides(net, cgroup, cgroup_
 
 
 def test_where_no_cgroup_can_be_found_it_says_who_hides_them(net, cgroup):
-    command = in_a_namespace(net.host, "umount -a -t cgroup2", "setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", "--")
+    without = ("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin", "--")
+    command = in_a_namespace(net.host, "umount -a -t cgroup2", *without)
     for below in ((), ("--cgroup", "/sys/fs/cgroup/below")):
         done = net.host.run(*command, "--apply", "program", *below, check=False)
         assert done.returncode == 2
@@ -156,7 +157,8 @@ def test_where_no_cgroup_can_be_found_it_says_who_hides_them(net, cgroup):
 
 
 def test_a_directory_that_cannot_be_one_of_cgroup2_is_not_to_be_made(net):
-    beside_v1 = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/unified && exec "$@"', "sh", RIPTIDED)
+    beside_v1 = ("unshare", "--mount", "sh", "-c", "mount -t tmpfs none /sys/fs/cgroup && "
+                 'mkdir /sys/fs/cgroup/unified && exec "$@"', "sh", RIPTIDED)
     for command, words in ((beside_v1, "/sys/fs/cgroup/memory/x is not there: make it below /sys/fs/cgroup/unified"),
                            (in_a_namespace(net.host, "true"), "cgroup2 has no directory /sys/fs/cgroup/memory/x")):
         done = net.host.run(*command, "--apply", "program", "--cgroup", "/sys/fs/cgroup/memory/x", check=False)

@@ -16,8 +16,8 @@ class Windows(Driver):
     """The program alone, on a host and a cgroup."""
 
     def __init__(self, host, cgroup, holdout_percent=0, prefix=()):
-        super().__init__(host, prefix=("env", "DRIVER_APPLY=program", f"DRIVER_CGROUP={cgroup}", f"DRIVER_HOLDOUT={holdout_percent}",
-                                       *prefix))
+        super().__init__(host, prefix=("env", "DRIVER_APPLY=program", f"DRIVER_CGROUP={cgroup}",
+                                       f"DRIVER_HOLDOUT={holdout_percent}", *prefix))
 
     def set(self, prefix, cwnd, *words, **members):
         members = [f"{name}={value}" for name, value in members.items()]
@@ -107,7 +107,8 @@ def test_more_windows_are_written_than_a_dispatch_writes(net, cgroup):
         windows.follow(*(f"set 203.0.113.{last} {10 + last}" for last in range(1, 151)))
         applied = [f"route 203.0.113.{last} applied {10 + last} " for last in range(1, 151)]
         wait_until(lambda: list(windows.routes.values()) == applied or not windows.later(), "memory for them, as in set()")
-        assert [net.connect(f"203.0.113.{last}").cwnd() for last in (1, 64, 65, 128, 129, 150)] == [11, 74, 75, 138, 139, 160]
+        for last in (1, 64, 65, 128, 129, 150):
+            assert net.connect(f"203.0.113.{last}").cwnd() == 10 + last
 
 
 def test_a_newer_window_is_tried_instead_of_one_that_is_refused(net, cgroup, no_memory):
@@ -410,7 +411,8 @@ def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgro
 
 
 @pytest.mark.parametrize("n, is_alone, words", [
-    (1, True, "{0}: another program is attached to it"), (64, False, "applier.cgroup: {0}: 64 programs are on it, the most that the kernel takes"),
+    (1, True, "{0}: another program is attached to it"),
+    (64, False, "applier.cgroup: {0}: 64 programs are on it, the most that the kernel takes"),
     (0, False, "{0} is no directory of cgroup2")], ids=["alone", "full", "none"])
 def test_a_cgroup_that_takes_no_program_is_named(net, cgroup, tmp_path, n, is_alone, words):
     where = cgroup if n else tmp_path

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from control import many, status, write_state
-from netns import AS_NOBODY, BUILD, BY_ROUTES, DEADLINE_S, IS_SANITIZED, RIPTIDED, Closing, Daemon, run, wait_until, wait_window, windows
+from netns import (AS_NOBODY, BUILD, BY_ROUTES, DEADLINE_S, IS_SANITIZED, RIPTIDED, Closing, Daemon,
+                   run, wait_until, wait_window, windows)
 
 WATCHDOG_S = 0.2
 
@@ -174,8 +175,9 @@ def as_unit(*command):
     for line in values("SystemCallFilter"):
         calls = set().union(*map(calls_of, line.lstrip("~").split()))
         allowed = allowed - calls if line.startswith("~") else allowed | calls
-    return (*AS_NOBODY[:-1], "--inh-caps", kept, "--ambient-caps", kept, "--bounding-set", kept, "--no-new-privs", "--",
-            sys.executable, "-IBc", FILTERED, ",".join(sorted(allowed)), *map(str, command))
+    return (*AS_NOBODY[:-1], "--inh-caps", kept, "--ambient-caps", kept, "--bounding-set", kept,
+            "--no-new-privs", "--", sys.executable, "-IBc", FILTERED, ",".join(sorted(allowed)),
+            *map(str, command))
 
 
 needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze here")

@@ -27,14 +27,16 @@ Daemon = functools.partial(netns.Daemon, interval=f"{50 * SLOWNESS}ms")
 
 
 class Load:
-    """Transfers from near at a rate, to the addresses of far in turn. In a guest a quarter: system calls take 0.1 ms there, so that at the
-    full rate the processor, not the path, would decide how long a transfer takes."""
+    """Transfers from near at a rate, to the addresses of far in turn. In a guest a quarter: system
+    calls take 0.1 ms there, so that at the full rate the processor, not the path, would decide how
+    long a transfer takes."""
 
     def __init__(self, near, far, *addresses, per_second=PER_SECOND, n_bytes=N_BYTES):
         self.names = [Path(f"{far.path}-{n}") for n in range(len(addresses))]
         for name in self.names:
             name.symlink_to(far.name)  # a host for each address
-        self.traffic = Traffic({near.name: "10.9.1.1", **{name.name: address for name, address in zip(self.names, addresses)}})
+        self.traffic = Traffic({near.name: "10.9.1.1", **{
+            name.name: address for name, address in zip(self.names, addresses)}})
         receivers = itertools.cycle(name.name for name in self.names)
         self.plan = [Transfer(near.name, next(receivers), n_bytes, n * SLOWNESS / per_second)
                      for n in range(int(per_second * LOAD_S / SLOWNESS))]
@@ -112,7 +114,8 @@ def test_windows_that_do_harm_are_suspended_and_are_tried_again_twice_as_late(sh
             assert re.search(r"\n  suspended    windows are given again in \d+ min\n$", verdict.stdout)
             assert riptide_json(near, "verdict", check=False)["suspended_s"] > 0
             said = near.run(RIPTIDE, "status", check=False).stdout
-            assert re.match(r"riptide: SUSPENDED\. Windows did harm; they are tried again later\.\n  why          suspended for ", said), said
+            assert re.match(r"riptide: SUSPENDED\. Windows did harm; they are tried again later\.\n"
+                            "  why          suspended for ", said), said
             assert "wait, or set holdout-percent = 0" in " ".join(said.split())
             assert "\n  why          suspended for" in derived(near, SHALLOW[0])
             figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
@@ -138,7 +141,8 @@ def test_windows_that_do_harm_are_suspended_and_are_tried_again_twice_as_late(sh
 def test_without_arms_windows_are_given_and_outcomes_are_left_for_another_time(net, cgroup, tmp_path, words):
     state = tmp_path / "state"
     write_state(state, {"203.0.113.1": 40})
-    add_experiment(state, *OUTCOMES, suspended=1, until_ns=time.time_ns() + 3600 * 10**9, wait_ns=3600 * 10**9, shown_ns=5 * 10**9)
+    add_experiment(state, *OUTCOMES, suspended=1, until_ns=time.time_ns() + 3600 * 10**9,
+                   wait_ns=3600 * 10**9, shown_ns=5 * 10**9)
     tail = state.read_text().partition("outcome=")[2]
     below = ("--cgroup", cgroup) if not {"--cgroup", "routes"} & set(words) else ()
     with Daemon(net.host, *below, "--policy", "careful", "--holdout-percent", 5,
@@ -159,9 +163,12 @@ def test_a_clock_that_is_behind_loses_neither_outcomes_nor_the_wait(net, cgroup,
     ahead_ns = time.time_ns() + 60 * 10**9
     state.write_text(f"riptide state 2 saved_ns={ahead_ns}\n203.0.113.1 cwnd=40 samples=1 age_ns=1\n")
     add_experiment(state, *OUTCOMES, suspended=3, until_ns=ahead_ns + 3600 * 10**9, wait_ns=2400 * 10**9, shown_ns=5)
-    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 5, "--state", state) as daemon:
-        assert re.search(" ahead of this clock; no destinations loaded; outcomes of connections: 2000; kept as .old\n", daemon.said())
+    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful",
+                "--holdout-percent", 5, "--state", state) as daemon:
+        assert re.search(" ahead of this clock; no destinations loaded; "
+                         "outcomes of connections: 2000; kept as .old\n", daemon.said())
         apply = status()["apply"]
         assert apply["effect"]["connections"] == 1900
-        assert net.host.run(RIPTIDE, "verdict").stdout.startswith("Windows save time, and retransmit more.\n")
+        said = net.host.run(RIPTIDE, "verdict").stdout
+        assert said.startswith("Windows save time, and retransmit more.\n")
         assert 2300 < apply["suspended_s"] <= 2400

@@ -26,7 +26,8 @@ def check_metrics(text, found):
             assert figures[f"riptide_effect_{name}_ratio{{bound={bound}}}"] == pytest.approx(found[member][key], rel=1e-4)
     manual = (REPOSITORY / "docs/operations.md").read_text()
     names = set(re.findall("^# TYPE ([a-z0-9_]+) ", text, re.MULTILINE))
-    assert {name for name in names if name.startswith("riptide_effect_")} == set(re.findall("`(riptide_effect_[a-z_]+)`", manual))
+    effects = {name for name in names if name.startswith("riptide_effect_")}
+    assert effects == set(re.findall("`(riptide_effect_[a-z_]+)`", manual))
     rules = re.sub("^(#|- name).*", "", (REPOSITORY / "docs/effect.rules.yaml").read_text(), flags=re.MULTILINE)
     assert set(re.findall("riptide_[a-z_]+", rules)) <= names
 
@@ -38,13 +39,15 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
     with Daemon(near, *options), ThreadPoolExecutor(3) as threads:
         before = riptide_json(near, "verdict")
         assert (before["verdict"], before["connections"], before["held_out"]) == ("unknown", 0, 0)
-        assert near.run(RIPTIDE, "verdict").stdout.startswith("Not known.\n  why          waits for 20 of each: 0 with a window ")
+        assert near.run(RIPTIDE, "verdict").stdout.startswith(
+            "Not known.\n  why          waits for 20 of each: 0 with a window ")
         bulk = connect(congestion="cubic")
         bulk.send(1_000_000)
         wait_until(lambda: status()["destinations"] and status()["round"]["number"] > 12, "a window")
         def transfers(n_bytes):
             list(threads.map(lambda _: transfer(connect, n_bytes), range(15)))
-            open_now = ("ss", "-tnH", "state", "established", "state", "fin-wait-1", "state", "last-ack", "state", "closing")
+            open_now = ("ss", "-tnH", "state", "established", "state", "fin-wait-1",
+                        "state", "last-ack", "state", "closing")
             wait_until(lambda: len(near.run(*open_now).stdout.splitlines()) == 1, "all ends but the bulk transfer's")
             wait_rounds(2)
 
