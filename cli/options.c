@@ -248,7 +248,8 @@ static int refuse_option(int result, const char *text, struct riptide_error *err
 int options_parse(const struct option_row *rows, void *target, uint64_t *given, int argc,
                   char **argv, struct riptide_error *error)
 {
-    const struct option_row *verbose = options_find(rows, "verbose"), *row;
+    const struct option_row *help = options_find(rows, "help"), *row;
+    const struct option_row *verbose = options_find(rows, "verbose");
     struct option options[MAX_ROWS] = { { .name = NULL } };
     int result, r;
 
@@ -258,12 +259,11 @@ int options_parse(const struct option_row *rows, void *target, uint64_t *given, 
     opterr = 0;
     optind = 0; /* a new command line, or the same one again */
     while ((result = getopt_long(argc, argv, verbose ? ":hv" : ":h", options, NULL)) >= 0) {
-        if (result == '?' || result == ':')
+        row = result == 'v' ? verbose : help;
+        if (result >= FIRST_ROW)
+            row = &rows[result - FIRST_ROW];
+        if (!row || result == '?' || result == ':')
             return refuse_option(result, argv[optind - 1], error);
-        if (result == 'h')
-            row = options_find(rows, "help");
-        else
-            row = result == 'v' ? verbose : &rows[result - FIRST_ROW];
         *given |= UINT64_C(1) << (row - rows);
         r = options_set(row, "--", target, row->kind->argument ? optarg : "yes", error);
         if (r < 0)
