@@ -61,13 +61,6 @@ struct control {
     struct client clients[MAX_CLIENTS]; /* oldest first */
 };
 
-static int fail(struct riptide_error *error, const char *path, int code)
-{
-    return refuse(error, -code, "%.160s: %s%s", path, strerror(code),
-                  code == EADDRINUSE ? ": another riptided answers there, or it is not a socket"
-                                     : "");
-}
-
 /*
  * Only from the file: a static program has no other sources, and a daemon must not wait for one.
  * Groups in LDAP can be given by number.
@@ -117,19 +110,21 @@ static int open_listener(const char *path, struct riptide_error *error)
     int fd, r = 0;
 
     if (strlen(path) >= sizeof(address.sun_path))
-        return fail(error, path, ENAMETOOLONG);
+        return refuse(error, -ENAMETOOLONG, "%.160s: %s", path, strerror(ENAMETOOLONG));
     memcpy(address.sun_path, path, strlen(path));
     memcpy(directory, address.sun_path, sizeof(directory));
     remove_stale(&address);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return fail(error, path, errno);
+        return refuse(error, -errno, "%.160s: %s", path, strerror(errno));
     mask = umask(0022);
     mkdir(dirname(directory), 0755); /* if this fails, bind reports why */
     /* Any user may connect; permission for changes is checked per connection. */
     umask(0111);
     if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, BACKLOG) < 0)
-        r = fail(error, path, errno);
+        r = refuse(error, -errno, "%.160s: %s%s", path, strerror(errno),
+                   errno == EADDRINUSE ? ": another riptided answers there, or it is not a socket"
+                                       : "");
     umask(mask);
     if (r == 0)
         return fd;
