@@ -196,7 +196,7 @@ def test_a_kernel_without_policy_routing_gets_no_routes(net, preload):
     with Driver(net.host, prefix=("env", preload(without(34, 10)))) as driver:
         driver.follow("set 203.0.113.1 40", "set 2001:db8::1 40")
         assert is_ours(net.host, "203.0.113.1")
-        assert driver.routes["2001:db8::1"] == "route 2001:db8::1 left-alone 40 this kernel has no policy routing for its family"
+        assert driver.routes["2001:db8::1"] == "route 2001:db8::1 left alone 40 this kernel has no policy routing for its family"
         assert "initcwnd" not in net.host.ip("-6", "route", "show", "table", "all")
 
 
