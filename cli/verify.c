@@ -54,9 +54,7 @@ static void put_reason(const struct tcp_info *info, const json_t *answer)
     const char *cgroup = text_of(get(answer, "program"), "cgroup");
 
     if (info->tcpi_total_retrans > 1)
-        text_field("why",
-                   "SYNs were lost (%u retransmitted): the kernel starts with one segment "
-                   "then",
+        text_field("why", "SYNs were lost (%u): the kernel starts with one segment then",
                    info->tcpi_total_retrans);
     else if (*reason)
         text_field("why", "%s", reason);
