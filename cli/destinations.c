@@ -208,7 +208,7 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
         ((is_applied(window->route) && !why_off(window->route)) ||
          strcmp(shown->reason, REASON_OF_RULES) == 0)) {
         kernel_read_rules(route->table, before);
-        snprintf(reason, 256, "a rule of another program comes before ours: %s", before);
+        snprintf(reason, 256, "connections take another table than ours: %s", before);
         return REMEDY_OF_RULES;
     }
     if (off) {

@@ -181,7 +181,7 @@ static bool say_routes(struct diagnosis *found, const char *word, const char *wh
                  "within a minute";
     riptide_prefix_format(&first->dst, dst);
     return say(found, word, remedy, "%s %" PRIu64 " of %" PRIu64 " routes, as to %s: %s%s%s", what,
-               n, n_all, dst, first->reason, *before ? "; before ours: " : "", before);
+               n, n_all, dst, first->reason, *before ? ": " : "", before);
 }
 
 /* Routes that the kernel refuses, that TCP does not use, or that cannot be copied. */

@@ -103,7 +103,7 @@ void kernel_read_rules(uint32_t table, char text[KERNEL_RULES_BYTES])
     request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
     exchange(request, on_rule, &rules);
     if (table && !*text)
-        snprintf(text, KERNEL_RULES_BYTES, "one to table %" PRIu32 "%s", table,
+        snprintf(text, KERNEL_RULES_BYTES, "%" PRIu32 "%s", table,
                  table == RT_TABLE_MAIN ? " (main)" : "");
 }
 

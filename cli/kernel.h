@@ -14,7 +14,7 @@ enum { TEN = 10 };
 /* "IPv4 priority 100 lookup 99, IPv6 priority 100 lookup 99": the first of each family. */
 enum { KERNEL_RULES_BYTES = 160 };
 
-/* Rules of other programs to the table; 0: to any but local, main and default, or empty. */
+/* Rules of other programs to the table, or it; 0: to any but local, main and default, or empty. */
 void kernel_read_rules(uint32_t table, char text[KERNEL_RULES_BYTES]);
 
 /* Why a route is left alone for one, and what to do about them. */

@@ -113,7 +113,7 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
         add_wg_quick_rules(net.host)
         found = wait_until(lambda: (found := status())["not_taken"] == 2 and found, "routes that are not taken")
         assert (found["health"], found["routes"], found["left_alone"]) == (health, 2, 0)
-        reason = r"TCP does not use 2 of 2 routes, as to \S+: a rule sends it to another table; before ours: one to table 254 \(main\)"
+        reason = r"TCP does not use 2 of 2 routes, as to \S+: a rule sends it to another table: 254 \(main\)"
         first, *others = fits(net.host.run(RIPTIDE, "status", check=False), code)
         assert code == 0 or first == "riptide: NO EFFECT. No connection gets a window."
         assert re.search(reason, " ".join("\n".join(others).split())) and others[0].split()[0] == ("why" if code else "but")
@@ -145,19 +145,19 @@ def test_policy_routing_that_takes_destinations_is_named(net, to, n, health, fir
     with Daemon(net.host, *BY_ROUTES):
         found = wait_until(lambda: (found := status())["left_alone"] == n and found["routes"] == 2 - n and found, "those left alone")
         assert (found["health"], found["not_taken"]) == (health, 0)
-        assert re.fullmatch(rf"riptided does not copy {n} of 2 routes, as to \S+: a rule sends it to another table; "
-                            r"before ours: IPv4 priority 100 lookup 99", found["reason"])
+        assert re.fullmatch(rf"riptided does not copy {n} of 2 routes, as to \S+: a rule sends it to another table: "
+                            r"IPv4 priority 100 lookup 99", found["reason"])
         assert fits(net.host.run(RIPTIDE, check=False), 4)[0] == f"riptide: {first}"
         doctor = {row["check"]: row for row in riptide_json(net.host, "doctor", check=False)["findings"]}
         assert (doctor["daemon"]["kind"], doctor["rules"]["kind"]) == ("PROBLEM", "passed") and found["reason"] in doctor["daemon"]["what"]
         explained = riptide_json(net.host, "show", "203.0.113.1")
-        assert explained["reason"] == "a rule of another program comes before ours: IPv4 priority 100 lookup 99"
+        assert explained["reason"] == "connections take another table than ours: IPv4 priority 100 lookup 99"
         assert explained["do"] == doctor["daemon"]["do"] == found["do"]
         if n == 2:  # a second rule leads one back to main
             net.host.ip("rule", "add", "to", "198.51.100.1", "lookup", "main", "pref", 90)
             found = wait_until(lambda: (found := status())["not_taken"] == 1 and found, "a route that is not taken")
             assert (found["health"], found["reason"]) == ("off", 
-                "TCP does not use 1 of 1 routes, as to 198.51.100.1: a rule sends it to another table; before ours: one to table 254 (main)")
+                "TCP does not use 1 of 1 routes, as to 198.51.100.1: a rule sends it to another table: 254 (main)")
 
 
 def test_routes_that_are_not_copied_at_all_are_no_effect(net):
