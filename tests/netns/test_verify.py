@@ -7,7 +7,7 @@ import socket
 import cgroups
 import pytest
 from control import one_line, status
-from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, wait_until, wait_window, windows
+from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, wait_until, windows
 
 V4, V6 = "203.0.113.1", "2001:db8:1111:2222:3333:4444:5555:6666"
 STATUS = {"applied": 0, "other": 4}
