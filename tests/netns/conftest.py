@@ -96,7 +96,8 @@ def path():
     with Host("near") as near, Host("far") as far:
         addresses = {near.name: ["10.9.1.1", "fd09:1::1"], far.name: ["10.9.2.1", "fd09:2::1"]}
         far.sysctl("ipv4/tcp_rmem", "4096 1000000 6291456")
-        with wanbox.Wan(addresses, ["delay=50ms,rate=20mbit,buffer=62500b"]):
+        with wanbox.Wan(addresses, ["delay=50ms,rate=20mbit,buffer=62500b"]) as wan:
+            near.wan_pid = wan.process.pid
             yield lambda address="10.9.2.1", **options: Connection(
                 near, far, address, source=address.replace("9.2", "9.1").replace("9:2", "9:1"), **options), near, far
 

@@ -7,7 +7,7 @@ import struct
 import threading
 import time
 
-from waiting import DEADLINE_S, Closing, wait_until
+from waiting import DEADLINE_S, Closing, stopped, wait_until
 
 SO_COOKIE = 57
 SO_MAX_PACING_RATE = 47
@@ -116,6 +116,7 @@ class TcpInfo:
         words = struct.unpack_from("=24I", data, 8)
         self.state = data[0]
         self.mss_bytes, self.unacked, self.rtt_us, self.cwnd = words[2], words[4], words[15], words[18]
+        self.rto_us, self.idle_us = words[0], 1000 * words[9]  # since data was sent
         self.retrans_segs = words[23]
         self.pacing_rate = struct.unpack_from("=Q", data, 104)[0]
         self.data_segs_out = struct.unpack_from("=I", data, 156)[0]
@@ -135,12 +136,16 @@ def pacing_limit(end):
     return int.from_bytes(end.getsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, 8), "little")
 
 
-def first_pace(connection, n_bytes=100_000):
-    """Begins to send; returns the pacing rate, in windows per round trip. TCP's own is 1.2 or 2."""
-    connection.near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * n_bytes)
-    rtt_us = tcp_info(connection.near).rtt_us
-    connection.near.send(bytes(n_bytes))
-    return tcp_info(connection.near).pace(rtt_us)
+def first_pace(near, end, n_bytes=100_000, idle_reduces=0):
+    """Begins to send; returns the pacing rate, in windows per round trip. TCP's own is 1.2 or 2. Until it is
+    read no acknowledgement arrives, which would change it. near: the host of the fixture path; idle_reduces:
+    the window, where the end was idle for longer than its timeout of retransmission."""
+    near.sysctl("ipv4/tcp_slow_start_after_idle", idle_reduces)
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * n_bytes)
+    with stopped(near.wan_pid):
+        rtt_us = tcp_info(end).rtt_us or 100_000
+        end.send(bytes(n_bytes))
+        return tcp_info(end).pace(rtt_us)
 
 
 def transfer(connect, n_bytes, **options):

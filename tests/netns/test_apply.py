@@ -162,7 +162,7 @@ def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
 
         assert 50 <= wait_until(lambda: program("pacing_percent"), "pacing") <= 100
         one = connect(congestion="cubic")
-        assert first_pace(one) < 1.05
+        assert first_pace(near, one.near) < 1.05
         one.close()
         paced = program("initcwnd")
         wait_until(lambda: program("initcwnd") > max(paced, 24), "a larger window")
