@@ -100,7 +100,7 @@ int agent_check(const struct riptide_agent *agent, struct riptide_error *error)
 {
     if (is_forked(agent->pid, error))
         return -ECHILD;
-    if (agent->phase != PHASE_STOPPED)
+    if (agent->round != ROUND_STOPPED)
         return 0;
     error_set(error, "the agent has stopped; a new one is needed");
     return -ESHUTDOWN;
@@ -150,7 +150,7 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
 RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent, struct riptide_error *error)
 {
     const int fds[] = { agent->timer_fd, riptide_observer_get_fd(agent->observer) };
-    bool was_stopped = agent->phase == PHASE_STOPPED;
+    bool was_stopped = agent->round == ROUND_STOPPED;
     int stopped, saved = 0;
 
     error_set(error, "%s", "");
@@ -159,7 +159,7 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent, struct riptid
     /* From now on only the applier makes the fd readable. */
     for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, fds[i], NULL);
-    agent->phase = PHASE_STOPPED;
+    agent->round = ROUND_STOPPED;
     stopped = riptide_applier_stop(agent->applier);
     if (agent->state && agent->is_started && !was_stopped)
         saved = riptide_agent_save(agent, true, error);
@@ -203,42 +203,40 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
     return is_more ? RIPTIDE_E_MORE : 0;
 }
 
-static bool pop_events_error(struct riptide_agent *agent)
+/* Whether the reason is another one than was told: then it is the event. */
+static bool is_news(struct riptide_agent *agent, const char **told, const char *reason,
+                    enum riptide_agent_event_kind kind, uint8_t family)
 {
-    struct riptide_observer_stats stats;
-    int64_t error;
-
-    riptide_observer_get_stats(agent->observer, &stats, sizeof(stats));
-    error = stats.events_error;
-    if (error == agent->told.events_error)
+    if (reason == *told)
         return false;
-    agent->told.events_error = error;
-    agent->event.kind = RIPTIDE_AGENT_DESTROY_EVENTS;
-    if (error == 0)
-        return true;
-    snprintf(agent->reason, sizeof(agent->reason), "%s",
-             error == -ENOBUFS ? "more connections close than can be read; none for a while"
-                               : strerror(-(int)error));
-    agent->event.reason = agent->reason;
+    *told = reason;
+    agent->event = (struct riptide_agent_event){ .kind = kind, .family = family, .reason = reason };
     return true;
 }
 
-/* Why rules or the program give no windows; NULL: they do. */
-static bool pop_applier(struct riptide_agent *agent)
+static const char *events_reason(const struct riptide_agent *agent)
+{
+    struct riptide_observer_stats stats;
+
+    riptide_observer_get_stats(agent->observer, &stats, sizeof(stats));
+    if (stats.events_error == -ENOBUFS)
+        return "more connections close than can be read; none for a while";
+    return stats.events_error ? strerror(-(int)stats.events_error) : NULL;
+}
+
+/* Why rules or the program give no windows, or events are not read; NULL: they do, or are. */
+static bool pop_reason(struct riptide_agent *agent)
 {
     const struct riptide_applier_stats stats = agent_applier_stats(agent);
-    const char *const reasons[] = { stats.rules_reason[0], stats.rules_reason[1],
-                                    stats.program_reason };
 
-    for (size_t i = stats.backend & RIPTIDE_ROUTES ? 0 : 2; i < 3; i++) {
-        if (reasons[i] == agent->told.reasons[i])
-            continue;
-        agent->told.reasons[i] = agent->event.reason = reasons[i];
-        agent->event.kind = i < 2 ? RIPTIDE_AGENT_RULES : RIPTIDE_AGENT_PROGRAM;
-        agent->event.family = i < 2 ? families[i] : 0;
-        return true;
+    for (size_t i = 0; i < 2 && stats.backend & RIPTIDE_ROUTES; i++) {
+        if (is_news(agent, &agent->told.rules[i], stats.rules_reason[i], RIPTIDE_AGENT_RULES,
+                    families[i]))
+            return true;
     }
-    return false;
+    return is_news(agent, &agent->told.program, stats.program_reason, RIPTIDE_AGENT_PROGRAM, 0) ||
+           is_news(agent, &agent->told.events, events_reason(agent), RIPTIDE_AGENT_DESTROY_EVENTS,
+                   0);
 }
 
 static bool pop_round(struct riptide_agent *agent)
@@ -284,7 +282,7 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
         agent->event.window = &agent->window;
         agent->event.outcome =
             route->backend == RIPTIDE_ROUTES ? agent->window.route : agent->window.program;
-    } else if (!pop_applier(agent) && !pop_events_error(agent) && !pop_round(agent)) {
+    } else if (!pop_reason(agent) && !pop_round(agent)) {
         return RIPTIDE_E_AGAIN;
     }
     *eventp = &agent->event;

@@ -70,16 +70,14 @@ int agent_config_take(struct stages *stages, const struct riptide_agent_config *
     int r;
 
     riptide_agent_config_init(&stages->agent, sizeof(stages->agent));
-    riptide_observer_config_init(&stages->observer, sizeof(stages->observer));
-    riptide_estimator_config_init(&stages->estimator, sizeof(stages->estimator));
     riptide_applier_config_init(&stages->applier, sizeof(stages->applier));
     r = config_take(&stages->agent, sizeof(stages->agent), "agent", "size", config, error);
-    if (r == 0 && given->observer)
+    if (r == 0)
         r = observer_config_take(&stages->observer, given->observer, error);
-    if (r == 0 && given->estimator)
+    if (r == 0)
         r = estimator_config_take(&stages->estimator, given->estimator, error);
     /* Values taken from the estimator may be invalid here: the result is checked. */
-    if (r == 0 && given->applier)
+    if (r == 0)
         r = config_take(&stages->applier, sizeof(stages->applier), "applier", "applier.size",
                         given->applier, error);
     if (r < 0)

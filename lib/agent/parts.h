@@ -27,13 +27,13 @@ struct stages {
 int agent_config_take(struct stages *stages, const struct riptide_agent_config *config,
                       struct riptide_error *error);
 
-/* The phase of a round. */
-enum phase {
-    PHASE_WAITING,   /* until the next round */
-    PHASE_OBSERVING, /* a dump is running */
-    PHASE_HANDING,   /* windows are handed to the applier, a part in each dispatch */
-    PHASE_APPLYING,  /* the applier is writing */
-    PHASE_STOPPED,   /* finally */
+/* Where a round is. */
+enum round {
+    ROUND_WAITING,   /* until the next round */
+    ROUND_OBSERVING, /* a dump is running */
+    ROUND_HANDING,   /* windows are handed over, a part in each dispatch: the timer stays expired */
+    ROUND_APPLYING,  /* the applier is writing */
+    ROUND_STOPPED,   /* finally */
 };
 
 struct riptide_agent {
@@ -53,7 +53,7 @@ struct riptide_agent {
     struct experiment experiment;
     uint32_t flights_wait;       /* rounds until first flights are judged */
     uint64_t closed_with_window; /* as struct riptide_agent_stats has it */
-    enum phase phase;
+    enum round round;
     uint64_t next_ns, armed_ns; /* when the next round begins; for when the timer is set */
     struct riptide_tick tick;   /* of the present round */
     struct riptide_tick next;   /* of the next round: connections closed since the dump */
@@ -63,8 +63,8 @@ struct riptide_agent {
     int failure; /* of the last dump, -errno */
     /* As last popped: what differs from it is an event. */
     struct {
-        const char *reasons[3]; /* why rules are not in place, and the program gives no windows */
-        int64_t events_error;   /* why there are no destroy events */
+        const char *rules[2], *program; /* why rules are not in place, and it gives no windows */
+        const char *events;             /* why there are no destroy events */
     } told;
     bool is_popped; /* the caller has popped since the last round began */
     /* What the last call has given to the caller. */

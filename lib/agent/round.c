@@ -21,7 +21,7 @@ enum { FLIGHTS_WAIT = 3 };
 
 int round_arm(struct riptide_agent *agent)
 {
-    uint64_t at_ns = agent->phase == PHASE_HANDING ? 1 : agent->next_ns;
+    uint64_t at_ns = agent->round == ROUND_HANDING ? 1 : agent->next_ns;
     const struct itimerspec at = { .it_value = { .tv_sec = (time_t)(at_ns / NS_PER_S),
                                                  .tv_nsec = (long)(at_ns % NS_PER_S) } };
 
@@ -43,7 +43,7 @@ static void end_observing(struct riptide_agent *agent, bool is_complete)
     /* In each round, as AUTO chooses at the start, and a detached program paces nothing. */
     riptide_estimator_tick(agent->estimator, read_clock(CLOCK_BOOTTIME),
                            applier_can_pace(agent->applier));
-    agent->phase = PHASE_HANDING;
+    agent->round = ROUND_HANDING;
 }
 
 /* Of a dump that was given up, the samples that it brought count; destinations expire as always. */
@@ -63,7 +63,7 @@ static int hand_over(struct riptide_agent *agent)
         struct riptide_wanted wanted;
 
         if (riptide_estimator_pop(agent->estimator, &estimate) != 0) {
-            agent->phase = PHASE_APPLYING;
+            agent->round = ROUND_APPLYING;
             break;
         }
         wanted = (struct riptide_wanted){
@@ -82,7 +82,7 @@ static int hand_over(struct riptide_agent *agent)
             return r;
         agent->estimator->stats.overflow += r == RIPTIDE_E_FULL;
     }
-    return agent->phase == PHASE_HANDING ? 0 : round_on_applier(agent);
+    return agent->round == ROUND_HANDING ? 0 : round_on_applier(agent);
 }
 
 /*
@@ -123,30 +123,20 @@ static void judge_outcomes(struct riptide_agent *agent, uint64_t now_ns)
     agent->estimator->gives_none = agent->flights_wait > 0;
 }
 
-/* When work began, by the thread's processor time and by the clock. */
-struct beginning {
-    uint64_t cpu_ns, at_ns;
-};
-
-static struct beginning read_beginning(void)
-{
-    return (struct beginning){ read_clock(CLOCK_THREAD_CPUTIME_ID), read_clock(CLOCK_BOOTTIME) };
-}
-
 /* Kernels without a fine clock count in ticks of 10 ms, even for very short work. */
-static uint64_t cpu_ns_since(struct beginning began)
+static uint64_t cpu_ns_since(uint64_t cpu_ns, uint64_t began_ns)
 {
-    return (uint64_t)lesser((double)(read_clock(CLOCK_THREAD_CPUTIME_ID) - began.cpu_ns),
-                            (double)(read_clock(CLOCK_BOOTTIME) - began.at_ns));
+    cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+    return (uint64_t)lesser((double)cpu_ns, (double)(read_clock(CLOCK_BOOTTIME) - began_ns));
 }
 
 /* Most of a dump with a scope is here: the kernel walks until one buffer is full. */
 static void start_dump(struct riptide_agent *agent)
 {
-    const struct beginning began = read_beginning();
+    uint64_t cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID), began_ns = read_clock(CLOCK_BOOTTIME);
     int r = riptide_observer_start(agent->observer);
 
-    agent->tick.observe_cpu_ns += cpu_ns_since(began);
+    agent->tick.observe_cpu_ns += cpu_ns_since(cpu_ns, began_ns);
     /* Where the kernel is busy it is asked again an interval later. */
     if (r < 0 && r != -EBUSY)
         give_up_round(agent, r);
@@ -159,7 +149,7 @@ static void begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->next = (struct riptide_tick){ 0 };
     drop_unpopped(agent);
     judge_outcomes(agent, now_ns);
-    agent->phase = PHASE_OBSERVING;
+    agent->round = ROUND_OBSERVING;
     start_dump(agent);
 }
 
@@ -207,12 +197,12 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
     if (r < 0)
         return r;
     /* Scopes decide about hosts only; the estimator refuses, and counts, what is none. */
-    r = !prefix_is_valid_host(&sample->dst) ||
-                (filter_matches(observer_filter(agent->observer), sample) &&
-                 !sample_is_local(sample->dst.family, sample->dst.addr))
-            ? riptide_estimator_add(agent->estimator, sample)
-            : RIPTIDE_E_UNKNOWN;
-    count_sample(agent->phase == PHASE_OBSERVING ? &agent->tick : &agent->next, sample, r);
+    if (prefix_is_valid_host(&sample->dst) &&
+        (!filter_matches(observer_filter(agent->observer), sample) ||
+         sample_is_local(sample->dst.family, sample->dst.addr)))
+        return RIPTIDE_E_UNKNOWN;
+    r = riptide_estimator_add(agent->estimator, sample);
+    count_sample(agent->round == ROUND_OBSERVING ? &agent->tick : &agent->next, sample, r);
     return r;
 }
 
@@ -247,15 +237,15 @@ static int add_buffer(struct riptide_agent *agent, struct riptide_tick *tick)
 
 int round_on_observer(struct riptide_agent *agent)
 {
-    bool is_dump = agent->phase == PHASE_OBSERVING;
+    bool is_dump = agent->round == ROUND_OBSERVING;
     struct riptide_tick *tick = is_dump ? &agent->tick : &agent->next;
-    const struct beginning began = read_beginning();
+    uint64_t cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID), began_ns = read_clock(CLOCK_BOOTTIME);
     int dispatched = riptide_observer_dispatch(agent->observer), added = 0;
 
     if (dispatched >= 0)
         added = add_buffer(agent, tick);
     if (is_dump)
-        tick->observe_cpu_ns += cpu_ns_since(began);
+        tick->observe_cpu_ns += cpu_ns_since(cpu_ns, began_ns);
     if (dispatched < 0 && is_dump)
         give_up_round(agent, dispatched);
     else if (dispatched < 0 || added < 0)
@@ -269,12 +259,12 @@ int round_on_applier(struct riptide_agent *agent)
 {
     int r = riptide_applier_dispatch(agent->applier);
 
-    if (agent->phase != PHASE_APPLYING || r != 0)
+    if (agent->round != ROUND_APPLYING || r != 0)
         return r;
     agent->tick.finished_ns = read_clock(CLOCK_BOOTTIME);
     agent->finished = agent->tick;
     agent->is_tick_news = true;
-    agent->phase = PHASE_WAITING;
+    agent->round = ROUND_WAITING;
     return 0;
 }
 
@@ -282,7 +272,7 @@ int round_on_timer(struct riptide_agent *agent)
 {
     uint64_t n_expirations, now_ns = read_clock(CLOCK_BOOTTIME);
 
-    if (agent->phase == PHASE_HANDING)
+    if (agent->round == ROUND_HANDING)
         return hand_over(agent);
     if (read(agent->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
@@ -294,9 +284,9 @@ int round_on_timer(struct riptide_agent *agent)
      * If a round takes longer than the interval, no other one begins; a dump for which the kernel
      * was busy is requested again, and one that the kernel does not continue is given up.
      */
-    if (agent->phase == PHASE_WAITING)
+    if (agent->round == ROUND_WAITING)
         begin_round(agent, now_ns);
-    else if (agent->phase == PHASE_OBSERVING)
+    else if (agent->round == ROUND_OBSERVING)
         start_dump(agent);
     return 0;
 }

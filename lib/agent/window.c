@@ -8,6 +8,30 @@
 
 #include <stdio.h>
 
+/* What one backend has of the window's destination. Returns whether it has anything. */
+static bool find_given(const struct riptide_agent *agent, enum riptide_backend backend, bool is_off,
+                       struct riptide_route *given)
+{
+    const struct riptide_estimate *estimate = agent->window.estimate;
+    bool is_simulated = backend == RIPTIDE_PROGRAM && agent->stages.applier.dry_run;
+    const struct riptide_route *found;
+
+    if (!(agent->backend & backend) || agent->round == ROUND_STOPPED)
+        return false;
+    if (riptide_applier_find(agent->applier, &agent->window.dst, backend, &found) == 0) {
+        *given = *found;
+        return true;
+    }
+    *given = (struct riptide_route){
+        .dst = agent->window.dst,
+        .state = is_off ? RIPTIDE_ROUTE_WITHDRAWN : RIPTIDE_ROUTE_APPLIED,
+        .initcwnd = estimate ? estimate->cwnd : 0,
+        .backend = backend,
+    };
+    /* A dry run has no map, which would have the window. */
+    return is_off || (is_simulated && given->initcwnd > 0);
+}
+
 /*
  * What one backend has of the window's destination, or `popped` of it, with the reason that it is
  * not in force; `why` NULL: it is. NULL: it has nothing.
@@ -20,26 +44,11 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
     const struct riptide_estimate *estimate = agent->window.estimate;
     /* A hint, not the backend, has withdrawn it. */
     bool is_off = estimate && estimate->cwnd == 0 && estimate->hint.family != 0;
-    /* A dry run has no map, which would have the window. */
-    bool would_have = backend == RIPTIDE_PROGRAM && agent->stages.applier.dry_run && estimate &&
-                      estimate->cwnd > 0;
-    bool has_any = agent->backend & backend && agent->phase != PHASE_STOPPED;
-    const struct riptide_route *found;
     char off[RIPTIDE_PREFIX_TEXT_BYTES];
 
     if (popped && popped->backend == backend)
         *given = *popped;
-    else if (has_any &&
-             riptide_applier_find(agent->applier, &agent->window.dst, backend, &found) == 0)
-        *given = *found;
-    else if (has_any && (is_off || would_have))
-        *given = (struct riptide_route){
-            .dst = agent->window.dst,
-            .state = is_off ? RIPTIDE_ROUTE_WITHDRAWN : RIPTIDE_ROUTE_APPLIED,
-            .initcwnd = estimate->cwnd,
-            .backend = backend,
-        };
-    else
+    else if (!find_given(agent, backend, is_off, given))
         return NULL;
     if (is_off && given->state == RIPTIDE_ROUTE_WITHDRAWN) {
         riptide_prefix_format(&estimate->hint, off);
@@ -107,7 +116,7 @@ RIPTIDE_PUBLIC int riptide_agent_arm_of(const struct riptide_agent *agent,
     const struct riptide_route *given;
     bool is_given;
 
-    if (agent->phase == PHASE_STOPPED || agent->stages.applier.dry_run)
+    if (agent->round == ROUND_STOPPED || agent->stages.applier.dry_run)
         return RIPTIDE_E_UNKNOWN;
     if (agent->experiment.holdout_percent > 0)
         is_given = applier_find_opened(agent->applier, cookie, false, &opened);
