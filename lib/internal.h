@@ -6,7 +6,7 @@
 #ifndef RIPTIDE_LIB_INTERNAL_H
 #define RIPTIDE_LIB_INTERNAL_H
 
-#include "pacing.h"
+#include "tcp.h"
 
 #include <riptide/riptide.h>
 #include <stddef.h>

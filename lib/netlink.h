@@ -158,9 +158,6 @@ int netlink_dump(struct netlink *netlink, struct nlmsghdr *request);
 /* Whether the error of a dump means that its family or table does not exist. */
 bool netlink_is_absence(int error);
 
-/* Whether the same may succeed a moment later: a resource was short or busy. */
-bool netlink_is_transient(int error);
-
 typedef int netlink_message_fn(void *userdata, const struct nlmsghdr *message);
 
 /*

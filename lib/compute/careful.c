@@ -41,7 +41,7 @@ static const double growth = 1.125, cut = 0.75;
  * in a row, or in as many seconds, on another path begin anew: fewer have met a queue or another
  * host. Flights below SMALL segments show little of a pace, as the kernel sends ten at once at any.
  */
-enum { LOCAL_US = 1000, JITTER_US = 2000, FAR = 8, ETHERNET_MSS_BYTES = 1460, SMALL = 20 };
+enum { LOCAL_US = 1000, JITTER_US = 2000, FAR = 8, SMALL = 20 };
 
 enum flight { LOSSY = -2, CLEAN = 0, FILLED = 1, /* steps of `fitting` */ NO_FLIGHT = 2 };
 

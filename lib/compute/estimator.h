@@ -207,9 +207,6 @@ void state_put(FILE *out, const struct riptide_estimator *estimator, struct cloc
 /* The number after " NAME=", 0 if it is missing; if it is none of at most `most`, damaged. */
 uint64_t state_number(const char *line, const char *name, uint64_t most, bool *is_damaged);
 
-/* The kernel's smallest retransmission timeout, TCP_RTO_MIN in include/net/tcp.h. */
-enum { RTO_MIN_US = 200000 };
-
 /*
  * Left out if not used, idle, or without the figures of a rate. Idle is about one RTO, after which
  * the next transmission shrinks the window (tcp_cwnd_restart).

@@ -33,9 +33,6 @@ struct opened {
     enum holdout_phase phase;
 };
 
-/* The default initial window of the kernel, segments (RFC 6928). */
-enum { KERNEL_CWND = 10 };
-
 /*
  * Cookies count up, on each processor within blocks of 4,096 of its own, and a few count down from
  * 2^64 (gen_cookie_next in include/linux/cookie.h); a service may have every second or fourth one.

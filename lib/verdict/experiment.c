@@ -29,7 +29,7 @@ static const uint64_t longest_first_ns = NS_PER_S * 3600;
  * than windows: the first phase, not this comparison, decides that.
  */
 enum { LATEST = 1000 };
-static const double less_time = 1 / 1.1 - 1, less_again = -0.01; /* before */
+static const double more_time = 0.1, more_again = 0.01;
 
 /* The first wait is a few verdicts' time, in which a path changes; later ones cost little. */
 static const uint64_t first_wait_ns = NS_PER_S * 600;
@@ -51,18 +51,22 @@ void experiment_begin(struct experiment *experiment, enum holdout_phase phase)
     begin_stretch(experiment);
 }
 
-/* The latest are in the place of those held out. */
+/* The latest are in the place of those with a window, */
 static void forget_latest(struct experiment *experiment)
 {
     for (size_t i = 0; i < (size_t)SOURCE_GROUPS * CLASSES; i++)
-        memset(experiment->drift[i / CLASSES].sums[HOLDOUT_FIRST][i % CLASSES][ARM_HOLDOUT], 0,
+        memset(experiment->drift[i / CLASSES].sums[HOLDOUT_FIRST][i % CLASSES][ARM_WINDOW], 0,
                SUMS * sizeof(double));
     experiment->n_latest = 0;
 }
 
+/* and those of the first phase in the place of those held out. */
 void experiment_settle(struct experiment *experiment)
 {
-    memcpy(experiment->drift, experiment->stretch, sizeof(experiment->drift));
+    for (size_t i = 0; i < (size_t)SOURCE_GROUPS * CLASSES; i++)
+        memcpy(experiment->drift[i / CLASSES].sums[HOLDOUT_FIRST][i % CLASSES][ARM_HOLDOUT],
+               experiment->stretch[i / CLASSES].sums[HOLDOUT_FIRST][i % CLASSES][ARM_WINDOW],
+               SUMS * sizeof(double));
     forget_latest(experiment);
     experiment_begin(experiment, HOLDOUT_SETTLED);
 }
@@ -93,7 +97,7 @@ void experiment_enter(struct experiment *experiment, struct opened opened,
     outcomes_put(&experiment->stretch[group], opened, outcome->class, outcome->sums);
     experiment->n_held_out += opened.arm == ARM_HOLDOUT;
     if (opened.phase == HOLDOUT_SETTLED && opened.arm == ARM_WINDOW) {
-        outcomes_put(&experiment->drift[group], (struct opened){ ARM_HOLDOUT, HOLDOUT_FIRST },
+        outcomes_put(&experiment->drift[group], (struct opened){ ARM_WINDOW, HOLDOUT_FIRST },
                      outcome->class, outcome->sums);
         experiment->n_latest++;
     }
@@ -109,7 +113,7 @@ static bool is_worse(struct experiment *experiment)
         return false;
     r = verdict_compute_fair(&verdict, experiment->drift, VERDICT_ALPHA);
     forget_latest(experiment);
-    return r == 0 && (verdict.time.high < less_time || verdict.retransmitted.high < less_again);
+    return r == 0 && (verdict.time.low > more_time || verdict.retransmitted.low > more_again);
 }
 
 static bool is_concluded(const struct experiment *experiment, const struct riptide_change *time)
@@ -256,7 +260,6 @@ int experiment_give(const struct experiment *experiment, struct riptide_verdict 
         .holdout_percent = phase_percent(experiment, experiment->phase),
     };
     if (experiment->holdout_percent == 0) {
-        given->holdout_percent = 0;
         snprintf(given->reason, sizeof(given->reason), "no connection is held out");
         return RIPTIDE_E_UNKNOWN;
     }

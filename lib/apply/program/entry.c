@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-/* Ethernet without TCP options: a peer's segment size, if unknown when a connection opens. */
-enum { PEER_MSS_BYTES = 1460 };
-
 /* The largest window of each bucket of riptide_program_counts; 0: the last. */
 static const uint32_t window_bounds[RIPTIDE_WINDOW_BUCKETS] = {
     10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500, 0,
@@ -50,7 +47,7 @@ struct window window_of(const struct riptide_wanted *wanted, bool can_pace, bool
         .initcwnd = can_pace ? wanted->initcwnd : unpaced_cwnd(wanted),
         .may_lower = wanted->may_lower,
         .rto_min_us = wanted->rto_min_us,
-        .receive_bytes = wanted->cwnd_max * PEER_MSS_BYTES,
+        .receive_bytes = wanted->cwnd_max * ETHERNET_MSS_BYTES, /* a peer's is not known yet */
         .pacing_percent = pacing_percent_of(wanted, can_pace),
         .rtt_us = wanted->rtt_us,
     };

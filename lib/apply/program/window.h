@@ -3,8 +3,8 @@
 #ifndef RIPTIDE_LIB_PROGRAM_WINDOW_H
 #define RIPTIDE_LIB_PROGRAM_WINDOW_H
 
-#include "../../pacing.h"
-#include "../../verdict/arm.h"
+#include "tcp.h"
+#include "verdict/arm.h"
 
 #include <linux/types.h>
 

@@ -283,6 +283,13 @@ static int work(struct router *router)
     return r < 0 ? r : sync_remove(router);
 }
 
+/* The same may succeed a moment later: a resource was short or busy. */
+static bool is_transient(int error)
+{
+    return error == -ENOBUFS || error == -ENOMEM || error == -EAGAIN || error == -EINTR ||
+           error == -EBUSY;
+}
+
 int router_dispatch(struct router *router)
 {
     int r = work(router);
@@ -290,12 +297,12 @@ int router_dispatch(struct router *router)
     if (r >= 0)
         router->n_setbacks = 0;
     /* Answers were lost: the next scan finds out what the batch did. */
-    else if (netlink_is_transient(r) && router->n_setbacks++ < MAX_SETBACKS) {
+    else if (is_transient(r) && router->n_setbacks++ < MAX_SETBACKS) {
         router->stats.overruns++;
         plan_distrust(router);
         r = sync_remove(router);
         /* It stays due: then the next dispatch is another setback. */
-        r = netlink_is_transient(r) ? 0 : r;
+        r = is_transient(r) ? 0 : r;
     }
     if (r < 0)
         return r;
