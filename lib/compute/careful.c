@@ -48,7 +48,6 @@ enum flight { LOSSY = -2, CLEAN = 0, FILLED = 1, /* steps of `fitting` */ NO_FLI
 /*
  * What counters show about a first flight. That of an open connection counts in the interval in
  * which it ends: that of its begin, or the next one if it was under way at the dump between them.
- * Its age is known unless it has paused, as one may have that has sent more than three windows.
  * Whose losses they were, ssthresh and the number of segments tell (docs/policies.md).
  */
 static enum flight first_flight_of(const struct riptide_sample *sample,
@@ -56,17 +55,18 @@ static enum flight first_flight_of(const struct riptide_sample *sample,
 {
     uint64_t window = input->cwnd, lost = sample->retrans_segs, all = sample->data_segs_out;
     uint64_t sent = all > lost ? all - lost : 0, first = sent < window ? sent : window;
-    uint64_t ssthresh = sample->ssthresh_segs, interval_us = input->interval_ns / 1000;
+    uint64_t least = is_paced && window > UINT64_C(2) * SMALL ? SMALL : (window + 1) / 2;
     uint64_t age_us = sample->busy_time_us + UINT64_C(1000) * sample->last_data_sent_ms;
     uint64_t flight_us = (is_paced ? UINT64_C(2) : 1) * sample->rtt_us;
-    uint64_t least = is_paced && window > UINT64_C(2) * SMALL ? SMALL : (window + 1) / 2;
+    uint64_t ssthresh = sample->ssthresh_segs, interval_us = input->interval_ns / 1000;
     bool has_ssthresh = ssthresh > 0 && ssthresh < INT32_MAX; /* TCP_INFINITE_SSTHRESH */
+    bool is_earlier = age_us >= interval_us + flight_us;
+    /* So its age is not known; one that has sent more than three windows may have paused. */
+    bool has_paused = sample->shown && (age_us < interval_us || sent > 3 * window);
+    bool is_under_way = lost == 0 && sample->acked_bytes < first * sample->mss_bytes;
 
-    if (window == 0 || sent < least)
-        return NO_FLIGHT;
-    if (!sample->closed && (age_us >= interval_us + flight_us ||
-                            (sample->shown && (age_us < interval_us || sent > 3 * window)) ||
-                            (lost == 0 && sample->acked_bytes < first * sample->mss_bytes)))
+    if (window == 0 || sent < least ||
+        (!sample->closed && (is_earlier || has_paused || is_under_way)))
         return NO_FLIGHT;
     if (lost > 0 && has_ssthresh && 10 * (ssthresh + 1) > 14 * window) /* it is rounded down */
         return sent <= 16 * ssthresh ? FILLED : NO_FLIGHT;
