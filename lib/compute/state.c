@@ -143,7 +143,7 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     /* It is none of this configuration, or out of scope. */
     len = loaded.dst.family == AF_INET ? config->prefix_len4 : config->prefix_len6;
     if (loaded.dst.len != len ||
-        (estimator->scope && !prefix_set_search(estimator->scope, &loaded.dst)))
+        (estimator->scope && !prefix_set_decide(estimator->scope, &loaded.dst)))
         return RIPTIDE_E_UNKNOWN;
     return destination_adopt(estimator, &loaded);
 }

@@ -62,7 +62,6 @@ void dump_close(struct dump *dump)
     netlink_close(dump->netlink.socket);
     netlink_close(dump->sockets);
     prefix_set_deinit(&dump->local);
-    prefix_set_deinit(&dump->next_local);
 }
 
 static int give_up(struct dump *dump, int error)
@@ -93,7 +92,7 @@ static int take_route(void *userdata, const struct nlmsghdr *message)
     int r = -EBADMSG;
 
     if (message->nlmsg_type == RTM_NEWROUTE)
-        r = local_add_route(&dump->next_local, message);
+        r = local_add_route(&dump->local, message);
     dump->stats->left_out += r == -EBADMSG;
     return r == -EBADMSG ? 0 : r;
 }
@@ -102,22 +101,24 @@ static int take_route(void *userdata, const struct nlmsghdr *message)
 static int read_local(struct dump *dump)
 {
     const struct rtmsg route = { .rtm_table = RT_TABLE_LOCAL, .rtm_type = RTN_LOCAL };
+    struct prefix_set before = dump->local;
     int r;
 
-    prefix_set_deinit(&dump->next_local); /* of one that failed */
+    dump->local = (struct prefix_set){ 0 };
     r = netlink_dump(&dump->netlink, netlink_begin(netlink_room(&dump->netlink), RTM_GETROUTE,
                                                    NLM_F_DUMP, &route, sizeof(route)));
     while (r == 0)
         r = netlink_dump_step(&dump->netlink, take_route, dump);
     dump->stats->left_out += dump->netlink.malformed;
     dump->netlink.malformed = 0;
-    if (r < 0)
+    if (r < 0) {
+        prefix_set_deinit(&dump->local);
+        dump->local = before;
         return r;
+    }
     /* Even if they changed meanwhile: the next dump has what this one has missed. */
-    prefix_set_finish(&dump->next_local);
-    prefix_set_deinit(&dump->local);
-    dump->local = dump->next_local;
-    dump->next_local = (struct prefix_set){ 0 };
+    prefix_set_finish(&dump->local);
+    prefix_set_deinit(&before);
     return 0;
 }
 

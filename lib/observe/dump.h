@@ -29,11 +29,10 @@ struct dump {
     } phase;
     struct netlink netlink; /* of the first part; its buffers are also those of the second */
     struct mnl_socket *sockets;
-    uint32_t portid;              /* of the sock_diag socket, */
-    uint32_t seq;                 /* of the latest request on it */
-    uint32_t n_fruitless;         /* refused calls of dump_start since the kernel's last message */
-    struct prefix_set local;      /* of the last dump that read them to the end */
-    struct prefix_set next_local; /* of the present dump */
+    uint32_t portid;         /* of the sock_diag socket, */
+    uint32_t seq;            /* of the latest request on it */
+    uint32_t n_fruitless;    /* refused calls of dump_start since the kernel's last message */
+    struct prefix_set local; /* of the last dump that read them to the end */
     /* In the buffer, for dump_pop; their lengths are valid. Empty while the first part uses it. */
     struct netlink_walk unread;
 };

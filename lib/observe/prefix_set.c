@@ -66,19 +66,11 @@ void prefix_set_finish(struct prefix_set *set)
     for (uint32_t i = 0; i < n; i++)
         put(set, set->rules[i]);
     set->n4 = 0;
-    for (uint32_t i = 0; i < set->n; i++) {
-        const struct riptide_prefix *prefix = &set->rules[i].prefix;
-        uint8_t bits = prefix_family_bits(prefix->family), byte = prefix->addr[bits == 32 ? 3 : 15];
-
-        /* A shorter prefix contains addresses with any last byte. */
-        if (prefix->len < bits)
-            memset(set->last_bytes, 0xff, sizeof(set->last_bytes));
-        set->last_bytes[byte / 64] |= UINT64_C(1) << byte % 64;
-        set->n4 += bits == 32;
-    }
+    for (uint32_t i = 0; i < set->n; i++)
+        set->n4 += set->rules[i].prefix.family == AF_INET;
 }
 
-bool prefix_set_search(const struct prefix_set *set, const struct riptide_prefix *dst)
+bool prefix_set_decide(const struct prefix_set *set, const struct riptide_prefix *dst)
 {
     /* The innermost prefix with the address is the last rule before it, or one around that. */
     uint32_t last = prefix_find_last(set->rules, set->n, sizeof(*set->rules), dst);

@@ -20,9 +20,8 @@ struct prefix_rule {
 struct prefix_set {
     struct prefix_rule *rules; /* after prefix_set_finish: each prefix before those inside it */
     uint32_t n;
-    uint32_t n4;            /* of these, the first n4 are IPv4 */
-    bool verdict;           /* for addresses in no prefix */
-    uint64_t last_bytes[4]; /* then: the last bytes that contained addresses may have, as bits */
+    uint32_t n4;  /* of these, the first n4 are IPv4 */
+    bool verdict; /* for addresses in no prefix */
 };
 
 void prefix_set_deinit(struct prefix_set *set);
@@ -34,16 +33,7 @@ int prefix_set_add(struct prefix_set *set, const struct riptide_prefix *prefix, 
 void prefix_set_finish(struct prefix_set *set);
 
 /* The verdict on `dst`: a host; or a prefix, by those around it. */
-bool prefix_set_search(const struct prefix_set *set, const struct riptide_prefix *dst);
-
-/* Likewise, on a host. Called for every socket; most need no search. */
-static inline bool prefix_set_decide(const struct prefix_set *set, const struct riptide_prefix *dst)
-{
-    uint8_t byte = dst->addr[dst->len / 8 - 1];
-    bool may_hold = set->last_bytes[byte / 64] >> byte % 64 & 1;
-
-    return may_hold ? prefix_set_search(set, dst) : set->verdict;
-}
+bool prefix_set_decide(const struct prefix_set *set, const struct riptide_prefix *dst);
 
 /*
  * Whether no prefix is admitted, and nothing outside of all. Longer prefixes that exclude one in

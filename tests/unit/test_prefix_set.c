@@ -76,6 +76,6 @@ TEST(prefix_is_judged_as_a_whole)
     EACH(row, cases) {
         struct riptide_prefix dst = prefix(row->dst);
 
-        assert_row(prefix_set_search(&set, &dst) == row->verdict);
+        assert_row(prefix_set_decide(&set, &dst) == row->verdict);
     }
 }
