@@ -77,8 +77,9 @@ def outcome_line(arm, size, rtt, *sums, phase=0):
 def add_experiment(path, *outcomes, percent=5, phase=0, since_s=1, suspended=0, until_ns=0, wait_ns=0, shown_ns=0):
     """Adds the lines, and that of their experiment, to a state."""
     text = Path(path).read_text()
-    Path(path).write_text(f"{text}riptide agent 2\n{''.join(outcomes)}experiment={percent} phase={phase} since_s={since_s} "
-                          f"suspended={suspended} until_ns={until_ns} wait_ns={wait_ns} given_ns=0 shown_ns={shown_ns}\n")
+    Path(path).write_text(f"{text}riptide agent 2\n{''.join(outcomes)}"
+                          f"experiment={percent} phase={phase} since_s={since_s} suspended={suspended} "
+                          f"until_ns={until_ns} wait_ns={wait_ns} given_ns=0 shown_ns={shown_ns}\n")
 
 
 def many(n, cwnd=40):
@@ -116,6 +117,11 @@ def one_line(done, status=1):
 def whole(text):
     """A text whose broken lines are whole again, and whose result follows its arrow."""
     return re.sub(r"^  => +", "  => ", re.sub(r"\n {15}(?=\S)", " ", text), flags=re.MULTILINE)
+
+
+def labelled(label, text):
+    """A line that has a label, as of `riptide status` and `riptide show DST`."""
+    return f"  {label:12} {text}"
 
 
 def derived(host, dst, *options):

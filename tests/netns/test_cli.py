@@ -22,13 +22,15 @@ def test_help_names_every_command_on_one_screen(host):
 
 def test_options_may_precede_the_command_and_none_is_status(host, tmp_path):
     path = str(tmp_path / "control")
-    for words in (["--control", path], [f"--control={path}"], ["--control", path, "status"], ["status", "--control", path]):
+    option = ["--control", path]
+    for words in (option, [f"--control={path}"], [*option, "status"], ["status", *option]):
         done = host.run(RIPTIDE, *words, check=False)
         assert (done.returncode, path in done.stdout) == (3, True)
     assert "not running" in host.run(RIPTIDE, "--json", check=False).stdout
     assert host.run(RIPTIDE, "show", "--help").stdout == host.run(RIPTIDE, "help").stdout
-    assert host.run(RIPTIDE, "--control", path, "observe").returncode == 0
-    assert one_line(host.run(RIPTIDE, "--control", path, "bogus", check=False), 2).startswith("riptide: bogus: unknown command")
+    assert host.run(RIPTIDE, *option, "observe").returncode == 0
+    said = one_line(host.run(RIPTIDE, *option, "bogus", check=False), 2)
+    assert said.startswith("riptide: bogus: unknown command")
 
 
 def test_each_option_is_one_of_its_command(host):
@@ -69,8 +71,9 @@ WRONG = {
         (["--control-group", "nosuchgrp", "--check"], "no group"),
         (["--flush", "--dry-run"], "--flush"), (["--flush", "--check"], "--flush"),
         # They are the program's, and --once leaves routes.
-        *(([*way, name, value], f"{name[2:]}: ") for way in (["--once"], ["--dry-run", "--apply", "routes"]) for name, value in (
-            ("--cgroup", "/sys/fs/cgroup"), ("--holdout-percent", "1"), ("--pacing", "no"))),
+        *(([*way, name, value], f"{name[2:]}: ")
+          for way in (["--once"], ["--dry-run", "--apply", "routes"])
+          for name, value in (("--cgroup", "/sys/fs/cgroup"), ("--holdout-percent", "1"), ("--pacing", "no"))),
     ],
 }
 
@@ -83,14 +86,20 @@ def test_wrong_command_line_is_refused_with_one_line(host, program):
 
 def test_configuration_that_is_refused(host, tmp_path):
     path = tmp_path / "riptided.conf"
-    for text, words in (("\ncontrol-group = nosuchgrp\n", f"riptided: cannot start: {path}: control-group: "), ("control-group = nosuchgrp\n", "no group"),
-                        ("prefix-len6 = 64\n[prefix 2001:db8::1]\noff = yes\n",
-                         "riptided: cannot start: 2001:db8::1: is part of a destination, which has prefix-len6 = 64\n"),
-                        ("cwnd-max = 5\n", f"riptided: cannot start: {path}: cwnd-max: 5; below the smallest window, 10 segments\n"),
-                        ("ttl = 1s\n\0", f"{path}: is no regular file with text")):
+    for text, words in (
+        ("\ncontrol-group = nosuchgrp\n", f"riptided: cannot start: {path}: control-group: "),
+        ("control-group = nosuchgrp\n", "no group"),
+        ("prefix-len6 = 64\n[prefix 2001:db8::1]\noff = yes\n",
+         "riptided: cannot start: 2001:db8::1: is part of a destination, which has prefix-len6 = 64\n"),
+        ("cwnd-max = 5\n",
+         f"riptided: cannot start: {path}: cwnd-max: 5; below the smallest window, 10 segments\n"),
+        ("ttl = 1s\n\0", f"{path}: is no regular file with text"),
+    ):
         path.write_text(text)
         assert words in one_line(host.run(RIPTIDED, "--config", path, "--check", check=False), 2)
-    for file, words in ((tmp_path / "none", "No such file"), (tmp_path, "no regular file"), ("/dev/zero", "no regular file")):
+    for file, words in (
+        (tmp_path / "none", "No such file"), (tmp_path, "no regular file"), ("/dev/zero", "no regular file"),
+    ):
         line = one_line(host.run(RIPTIDED, "--config", file, "--check", check=False), 2)
         assert str(file) in line and words in line
     path.write_text("control-group = daemon\n")

@@ -6,7 +6,7 @@ import re
 import signal
 
 import pytest
-from control import ask, derived, riptide_json, status, wait_rounds
+from control import ask, derived, labelled, riptide_json, status, wait_rounds
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, wait_until, wait_window
 from programs import start_agent
 
@@ -19,31 +19,44 @@ def fits(done, code=0):
     return lines
 
 
+def wait_status(what, **members):
+    """Waits for a status with these members; it is returned."""
+    return wait_until(lambda: (found := status()).items() >= members.items() and found, what)
+
+
+def last_minute():
+    """What the program or the events of closed connections counted."""
+    return status()["apply"]["last_minute"]
+
+
 def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
     def left(found):
         return found["health"], found["left"]
-    nothing, why, do = fits(net.host.run(RIPTIDE, check=False), 3)
-    assert why == "  why          no riptided at /run/riptide/control"
-    assert (nothing, do) == ("riptide: NOT RUNNING. No connection in this network namespace gets a window.", "  do           systemctl start riptided")
+    assert fits(net.host.run(RIPTIDE, check=False), 3) == [
+        "riptide: NOT RUNNING. No connection in this network namespace gets a window.",
+        labelled("why", "no riptided at /run/riptide/control"),
+        labelled("do", "systemctl start riptided")]
     assert left(riptide_json(net.host, "status", check=False)) == ("not running", None)
-    assert "  do           systemctl start riptided@site\n" in net.host.run(RIPTIDE, "--control", "site", check=False).stdout
+    said = net.host.run(RIPTIDE, "--control", "site", check=False).stdout
+    assert labelled("do", "systemctl start riptided@site\n") in said
     with Daemon.learned(net, {"203.0.113.1": 30}, *BY_ROUTES) as daemon:
         os.utime("/run/riptide/control", (0, 0))
         wait_rounds()
         with daemon.stopped():
             first, *why, do = fits(net.host.run(RIPTIDE, check=False), 4)
             assert re.fullmatch(rf"riptide: HANGS\. Process {daemon.pid}; its last round was \d+(\.\d)? s ago\.", first)
-            assert why == ["  why          no answer within 5 s at /run/riptide/control; its program, if it", "               has one, gives windows",
-                           "  left         rules 2, routes 1, which nobody maintains"]
-            assert do == f"  do           systemctl restart riptided (without systemd: kill -KILL {daemon.pid})"
+            assert why == [labelled("why", "no answer within 5 s at /run/riptide/control; its program, if it"),
+                           labelled("", "has one, gives windows"),
+                           labelled("left", "rules 2, routes 1, which nobody maintains")]
+            assert do == labelled("do", f"systemctl restart riptided (without systemd: kill -KILL {daemon.pid})")
             assert riptide_json(net.host, "status", check=False)["pid"] == daemon.pid
         daemon.signal(signal.SIGKILL)
         assert "No connection in this network namespace gets" in net.world.run(RIPTIDE, check=False).stdout
         assert left(riptide_json(net.host, "status", check=False)) == ("not running", "rules 2, routes 1")
         first, _, left_over, do = fits(net.host.run(*AS_NOBODY, RIPTIDE, check=False), 3)
         assert first == "riptide: NOT RUNNING, but its windows are still in this network namespace."
-        assert (left_over, do) == ("  left         rules 2, routes 1, which nobody maintains",
-                                   "  do           systemctl start riptided; or, to remove them: riptide flush")
+        assert left_over == labelled("left", "rules 2, routes 1, which nobody maintains")
+        assert do == labelled("do", "systemctl start riptided; or, to remove them: riptide flush")
     net.host.run(RIPTIDE, "flush")
     agent = start_agent(net.host)
     said = " ".join(net.host.run(RIPTIDE, check=False).stdout.split())
@@ -55,7 +68,8 @@ def test_status_counts_the_connections_of_the_last_minute(net, daemon):
     net.learned("203.0.113.1", 30)
     with Daemon(net.host, *BY_ROUTES, "--policy", "careful", "--scope", "198.51.100.0/24"):
         def counts():
-            return [status()["apply"]["last_minute"][name] for name in ("opened", "given", "without")]
+            minute = last_minute()
+            return [minute[name] for name in ("opened", "given", "without")]
         wait_until(lambda: net.short("203.0.113.1") or counts()[0] > 0, "one that closed")
         wait_rounds()
         n, *others = counts()
@@ -69,7 +83,7 @@ def test_status_counts_the_connections_of_the_last_minute(net, daemon):
             assert fits(net.host.run(RIPTIDE))[0] == (
                 f"riptide: working. {100 * given / n:.0f} % of connections got a window.")
     with daemon("program"):
-        wait_until(lambda: net.starts("203.0.113.1") > 10 and status()["apply"]["last_minute"]["opened"] > 0, "a window that counts")
+        wait_until(lambda: net.starts("203.0.113.1") > 10 and last_minute()["opened"] > 0, "a window that counts")
         wait_rounds()  # what the next two read stays as it is
         minute = riptide_json(net.host, "status")["apply"]["last_minute"]
         assert minute["opened"] == minute["given"] >= 1 and minute["held_out"] == 0 and minute["cwnd_median"] >= 10
@@ -90,14 +104,15 @@ def test_status_says_how_it_is(net):
         net.host.run(RIPTIDE, "pause")
         assert fits(net.host.run(RIPTIDE))[:2] == [
             "riptide: PAUSED. New connections start without windows.",
-            "  do           riptide resume"]
+            labelled("do", "riptide resume")]
         net.host.run(RIPTIDE, "resume")
         wait_until(lambda: daemon.said().count("on again") == 2, "the return")
         net.host.ip("rule", "del", "pref", "32766")
         off = wait_until(lambda: (found := riptide_json(net.host, "status", check=False))["health"] == "degraded"
                          and found, "rules without a place")
         first, why, *_ = fits(net.host.run(RIPTIDE, "status", check=False), 4)
-        assert first == "riptide: DEGRADED. Not all connections get their window." and why.startswith("  why          IPv4: ")
+        assert first == "riptide: DEGRADED. Not all connections get their window."
+        assert why.startswith(labelled("why", "IPv4: "))
         assert "lookup main" in off["reason"] and f"{off['reason'].removeprefix('IPv4: ')}\n" in daemon.said()
 
 
@@ -108,28 +123,27 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
     net.host.ip("route", "add", "2001:db8::/64", "via", "fd00::1")
     with daemon(apply, "--policy", "careful"):  # which reads events of closed connections
         with net.learned("203.0.113.1", 30).busy(), net.learned("2001:db8::1", 30).busy():
-            wait_until(lambda: status()["routes"] == 2, "two routes")
+            wait_status("two routes", routes=2)
         assert (status()["health"], status()["not_taken"]) == ("ok", 0)
         add_wg_quick_rules(net.host)
-        found = wait_until(lambda: (found := status())["not_taken"] == 2 and found, "routes that are not taken")
+        found = wait_status("routes that are not taken", not_taken=2)
         assert (found["health"], found["routes"], found["left_alone"]) == (health, 2, 0)
         reason = r"TCP does not use 2 of 2 routes, as to \S+: a rule sends it to another table: 254 \(main\)"
         first, *others = fits(net.host.run(RIPTIDE, "status", check=False), code)
         assert code == 0 or first == "riptide: NO EFFECT. No connection gets a window."
-        assert re.search(reason, " ".join("\n".join(others).split())) and others[0].split()[0] == ("why" if code else "but")
+        assert re.search(reason, " ".join("\n".join(others).split()))
+        assert others[0].split()[0] == ("why" if code else "but")
         doctor = {row["check"]: row["kind"] for row in riptide_json(net.host, "doctor", check=False)["findings"]}
         assert (doctor["daemon"], doctor["rules"]) == ("PROBLEM" if code else "advice", "passed")
-        assert any(line.startswith("  do           let that rule match fewer connections") for line in others)
+        assert any(line.startswith(labelled("do", "let that rule match fewer connections")) for line in others)
         metrics = net.host.run(RIPTIDE, "metrics").stdout
         assert "\nriptide_routes_not_taken 2\n" in metrics and '\nriptide_routes{state="applied"} 2\n' in metrics
         if apply == "routes":  # nor does one that closes count as one with a window
-            def minute():
-                return status()["apply"]["last_minute"]
-            wait_until(lambda: net.short("203.0.113.1") or minute()["without"] > 0, "one without a window")
-            assert minute()["given"] == 0
+            wait_until(lambda: net.short("203.0.113.1") or last_minute()["without"] > 0, "one without a window")
+            assert last_minute()["given"] == 0
         for family in ("-4", "-6"):
             net.host.ip(family, "rule", "del", "pref", 32000)
-        wait_until(lambda: (status()["not_taken"], status()["health"]) == (0, "ok"), "ours again")
+        wait_status("ours again", not_taken=0, health="ok")
 
 
 @pytest.mark.parametrize("to, n, health, first", [
@@ -143,20 +157,22 @@ def test_policy_routing_that_takes_destinations_is_named(net, to, n, health, fir
     for peer in ("203.0.113.1", "198.51.100.1"):
         net.learned(peer, 30)
     with Daemon(net.host, *BY_ROUTES):
-        found = wait_until(lambda: (found := status())["left_alone"] == n and found["routes"] == 2 - n and found, "those left alone")
+        found = wait_status("those left alone", left_alone=n, routes=2 - n)
         assert (found["health"], found["not_taken"]) == (health, 0)
         assert re.fullmatch(rf"riptided does not copy {n} of 2 routes, as to \S+: a rule sends it to another table: "
                             r"IPv4 priority 100 lookup 99", found["reason"])
         assert fits(net.host.run(RIPTIDE, check=False), 4)[0] == f"riptide: {first}"
         doctor = {row["check"]: row for row in riptide_json(net.host, "doctor", check=False)["findings"]}
-        assert (doctor["daemon"]["kind"], doctor["rules"]["kind"]) == ("PROBLEM", "passed") and found["reason"] in doctor["daemon"]["what"]
+        assert (doctor["daemon"]["kind"], doctor["rules"]["kind"]) == ("PROBLEM", "passed")
+        assert found["reason"] in doctor["daemon"]["what"]
         explained = riptide_json(net.host, "show", "203.0.113.1")
         assert explained["reason"] == "connections take another table than ours: IPv4 priority 100 lookup 99"
         assert explained["do"] == doctor["daemon"]["do"] == found["do"]
         if n == 2:  # a second rule leads one back to main
             net.host.ip("rule", "add", "to", "198.51.100.1", "lookup", "main", "pref", 90)
-            found = wait_until(lambda: (found := status())["not_taken"] == 1 and found, "a route that is not taken")
-            assert (found["health"], found["reason"]) == ("off", 
+            found = wait_status("a route that is not taken", not_taken=1)
+            assert (found["health"], found["reason"]) == (
+                "off",
                 "TCP does not use 1 of 1 routes, as to 198.51.100.1: a rule sends it to another table: 254 (main)")
 
 
@@ -164,7 +180,7 @@ def test_routes_that_are_not_copied_at_all_are_no_effect(net):
     net.host.ip("route", "add", "203.0.113.1", "nexthop", "via", "10.0.0.1", "nexthop", "via", "10.0.0.1", "weight", 2)
     net.learned("203.0.113.1", 30)
     with Daemon(net.host, *BY_ROUTES):
-        found = wait_until(lambda: (found := status())["left_alone"] == 1 and found, "one left alone")
+        found = wait_status("one left alone", left_alone=1)
         assert (found["health"], found["reason"]) == (
             "off", "riptided does not copy 1 of 1 routes, as to 203.0.113.1: its base route has several next hops")
 
@@ -179,11 +195,13 @@ def test_copies_of_routes_that_the_kernel_refuses_are_said(net, daemon, apply, h
     for peer in ("203.0.113.1", "203.0.113.2"):
         net.learned(peer, 30)
     with daemon(apply) as riptided:
-        found = wait_until(lambda: (found := status())["refused"] == 2 and found, "two refusals")
+        found = wait_status("two refusals", refused=2)
         reason = found["reason"]
-        assert re.fullmatch(r"the kernel refuses 2 of 2 routes, as to 203\.0\.113\.[12]: Nexthop has invalid gateway", reason)
+        assert re.fullmatch(r"the kernel refuses 2 of 2 routes, as to 203\.0\.113\.[12]: "
+                            r"Nexthop has invalid gateway", reason)
         assert (found["health"], found["routes"]) == (health, 0)
-        assert found["do"] == "its gateway is on no link: add a route to the gateway, or `onlink`; tried again within a minute"
+        assert found["do"] == (
+            "its gateway is on no link: add a route to the gateway, or `onlink`; tried again within a minute")
         said, *others = fits(net.host.run(RIPTIDE, "status", check=False), 4)
         others = " ".join("\n".join(others).split())
         assert said == f"riptide: {first}" and reason in others and f" do {found['do']}" in others
@@ -192,7 +210,7 @@ def test_copies_of_routes_that_the_kernel_refuses_are_said(net, daemon, apply, h
         doctor = {row["check"]: row for row in riptide_json(net.host, "doctor", check=False)["findings"]}["daemon"]
         assert doctor["kind"] == "PROBLEM" and reason in doctor["what"] and doctor["do"] == found["do"]
         net.host.ip("route", "add", "10.0.0.0/24", "dev", "eth0")
-        wait_until(lambda: (status()["refused"], status()["health"]) == (0, "ok"), "both routes")
+        wait_status("both routes", refused=0, health="ok")
         assert riptided.said().count("203.0.113.1: failed: ") == 1
 
 
@@ -200,12 +218,12 @@ def test_windows_that_the_kernel_refuses_to_the_program_are_said(net, daemon, no
     refuses, preloaded = no_memory
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     with daemon("program", command=("env", preloaded, RIPTIDED)) as riptided:
-        found = wait_until(lambda: (found := status())["health"] == "degraded" and found, "a refusal")
+        found = wait_status("a refusal", health="degraded")
         assert found["reason"] == "the kernel refuses 1 windows to the program: Cannot allocate memory"
         line = f"203.0.113.1: failed: initcwnd {cwnd}: the program's map: Cannot allocate memory\n"
         assert line in riptided.said()
         refuses.unlink()
-        wait_until(lambda: status()["health"] == "ok", "the window")
+        wait_status("the window", health="ok")
         assert net.starts("203.0.113.1") == cwnd
 
 
@@ -214,11 +232,14 @@ def test_status_says_for_how_long_windows_were_in_force(net, daemon, apply):
     net.learned("203.0.113.1", 30)
     with daemon(apply):
         wait_until(lambda: net.starts("203.0.113.1") > 10, "a window")
-        wait_until(lambda: (found := status())["in_force_percent"] > 90 and found["uptime_s"] > 2, "a share of the time since the start")
+        wait_until(lambda: (found := status())["in_force_percent"] > 90 and found["uptime_s"] > 2,
+                   "a share of the time since the start")
         net.host.run(RIPTIDE, "pause")
         wait_until(lambda: 0 < status()["in_force_percent"] < 50, "as long a pause")
-        assert re.search(r"^  in force     [1-9]\d? % of the last minute$", "\n".join(fits(net.host.run(RIPTIDE))), re.M)
-        assert 0 < float(re.search(r"^riptide_in_force_ratio (.*)$", net.host.run(RIPTIDE, "metrics").stdout, re.M)[1]) < 0.5
+        said = "\n".join(fits(net.host.run(RIPTIDE)))
+        assert re.search(r"^  in force     [1-9]\d? % of the last minute$", said, re.M)
+        metrics = net.host.run(RIPTIDE, "metrics").stdout
+        assert 0 < float(re.search(r"^riptide_in_force_ratio (.*)$", metrics, re.M)[1]) < 0.5
 
 
 def test_status_says_how_much_room_there_is(net):
@@ -226,13 +247,15 @@ def test_status_says_how_much_room_there_is(net):
     for peer in ("203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1"):
         net.learned(peer, 20)
     with Daemon(net.host, "--max-destinations", "2") as daemon:
-        wait_until(lambda: status()["routes"] == 2, "two routes")
+        wait_status("two routes", routes=2)
         found = riptide_json(net.host, "status", check=False)
         assert (found["destinations"], found["max_destinations"]) == (2, 2)
         assert (found["routes"], found["left_alone"]) == (2, 0)
         assert found["health"] == "full"
-        assert (found["reason"], found["do"]) == ("each of many networks has 1 of --max-destinations 2", "a larger max-destinations")
-        assert fits(net.host.run(RIPTIDE, "status", check=False), 4)[0] == "riptide: FULL. New destinations find no free place."
+        assert (found["reason"], found["do"]) == (
+            "each of many networks has 1 of --max-destinations 2", "a larger max-destinations")
+        first, *_ = fits(net.host.run(RIPTIDE, "status", check=False), 4)
+        assert first == "riptide: FULL. New destinations find no free place."
         wait_rounds(3)
         assert daemon.said().count(f"full: {found['reason']}\n") == 1
         metrics = ask({"request": "metrics"})["metrics"]
@@ -243,14 +266,16 @@ def test_a_peer_whose_24_has_its_sixteenth_is_said_to_be_refused_for_that(net):
     for host in (1, 2, 3):
         net.learned(f"203.0.113.{host}", 20)
     with Daemon(net.host, "--max-destinations", "32") as daemon:
-        reason = "203.0.113.0/24 has 2 of --max-destinations 32; others of it do not count, as a /24 or /64 has a sixteenth"
+        reason = ("203.0.113.0/24 has 2 of --max-destinations 32; "
+                  "others of it do not count, as a /24 or /64 has a sixteenth")
         wait_until(lambda: f"{reason}\n" in daemon.said(), "the reason")
         found = status()
         assert (found["health"], found["reason"]) == ("ok", reason)
         doctor = riptide_json(net.host, "doctor")["findings"][0]
         assert doctor == {"check": "daemon", "kind": "advice", "what": reason, "do": found["do"]}
         said = [derived(net.host, f"203.0.113.{host}") for host in (1, 2, 3)]
-        assert sum("  why          no connection to it is open, or none finds a place (riptide status)\n" in text for text in said) == 1
+        why = labelled("why", "no connection to it is open, or none finds a place (riptide status)\n")
+        assert sum(why in text for text in said) == 1
 
 
 def test_history_has_a_line_for_each_hour(net):

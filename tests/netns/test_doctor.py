@@ -4,6 +4,7 @@
 import json
 
 import pytest
+from control import labelled
 from netns import AS_NOBODY, RIPTIDE, RIPTIDED, Daemon, wait_until
 from programs import start_agent
 
@@ -37,12 +38,14 @@ def test_problems_and_advice_alone_are_printed(net):
     with Daemon.learned(net, "203.0.113.1") as daemon:
         assert doctor(net.host)["daemon"] == ("passed", "", "")
         net.host.run(RIPTIDE, "pause")
-        assert doctor(net.host)["daemon"] == ("advice", "PAUSED. New connections start without windows", "riptide resume")
+        assert doctor(net.host)["daemon"] == (
+            "advice", "PAUSED. New connections start without windows", "riptide resume")
         net.host.run(RIPTIDE, "resume")
         wait_until(lambda: findings(net.host)["daemon"][0] == "passed", "the end of the pause")
         daemon.kill()
     kind, what, do = doctor(net.host)["daemon"]
-    assert kind == "PROBLEM" and "its windows are still in this network namespace" in what and f"  do           {do}\n" in net.host.run(RIPTIDE, check=False).stdout
+    assert kind == "PROBLEM" and "its windows are still in this network namespace" in what
+    assert labelled("do", f"{do}\n") in net.host.run(RIPTIDE, check=False).stdout
 
 
 def test_agent_that_embeds_the_library_is_no_riptided(net, host):
@@ -73,7 +76,9 @@ def test_first_rule_that_would_change_the_hosts_routing_is_refused(net):
     assert done.returncode == 1 and is_by_main()
     said = "no longer uses 198.51.100.128/25 of main, which is inside a prefix of type local"
     logged = " ".join(done.stderr.replace("riptided: error: ", "").split())  # of more than 160 columns
-    assert kind == "advice" and f"windows by program alone: no routes: our rules would be the first of this namespace, after which the kernel {said}" in what and said in logged
+    assert kind == "advice" and said in logged
+    assert ("windows by program alone: no routes: our rules would be the first of this namespace, "
+            f"after which the kernel {said}") in what
     # With any other rule routing has changed: ours changes no more.
     net.host.ip("rule", "add", "pref", "40000", "lookup", "main")
     assert not is_by_main() and doctor(net.host)["start"][0] == "passed"
@@ -81,8 +86,8 @@ def test_first_rule_that_would_change_the_hosts_routing_is_refused(net):
 
 def doctor_with(host, path, text, before="true"):
     """What it prints in a mount namespace whose /etc has this file alone. The programs are at another place there."""
-    script = (f'cp {RIPTIDE} /tmp/riptide-$$ && mount -t tmpfs none /run && mount -t tmpfs none /etc && mkdir -p $(dirname $1) && {before} && '
-              'printf "$0" >$1 && exec /tmp/riptide-$$ doctor -v')
+    script = f"""cp {RIPTIDE} /tmp/riptide-$$ && mount -t tmpfs none /run && mount -t tmpfs none /etc &&
+        mkdir -p $(dirname $1) && {before} && printf "$0" >$1 && exec /tmp/riptide-$$ doctor -v"""
     done = host.run("unshare", "-m", "sh", "-c", script, text, path, check=False)
     return " ".join(done.stdout.split())
 
@@ -95,31 +100,36 @@ def doctor_with(host, path, text, before="true"):
 ], ids=["default", "rules", "routes", "neither"])
 def test_networkd_that_removes_foreign_rules_and_routes(host, text, removes):
     assert doctor(host)["networkd"][0] == "passed"
-    said = doctor_with(host, "/etc/systemd/networkd.conf", text, "mkdir -p /run/systemd/netif && >/run/systemd/netif/state")
+    said = doctor_with(host, "/etc/systemd/networkd.conf", text,
+                       before="mkdir -p /run/systemd/netif && >/run/systemd/netif/state")
     assert ("PROBLEM networkd: systemd-networkd removes our rules or routes" in said) == removes
 
 
+CONF = "/etc/riptide/riptided.conf"
+
+
 @pytest.mark.parametrize("text, said", [
-    ("table = 254\n", "PROBLEM start: /etc/riptide/riptided.conf: table: 254 is the kernel's own; choose another "),
-    ("apply = program\ncgroup = /none\n", "PROBLEM start: /etc/riptide/riptided.conf: cgroup: /none is not there: make it first "),
-    ("rules = no\n", "PROBLEM start: /etc/riptide/riptided.conf:1: rules: unknown key "),
+    ("table = 254\n", f"PROBLEM start: {CONF}: table: 254 is the kernel's own; choose another "),
+    ("apply = program\ncgroup = /none\n", f"PROBLEM start: {CONF}: cgroup: /none is not there: make it first "),
+    ("rules = no\n", f"PROBLEM start: {CONF}:1: rules: unknown key "),
     ("apply = routes\n", "passed start "),
 ], ids=["table", "cgroup", "mistake", "routes"])
 def test_start_is_tried_by_the_configuration(host, text, said):
-    assert said in doctor_with(host, "/etc/riptide/riptided.conf", text)
+    assert said in doctor_with(host, CONF, text)
 
 
 @pytest.mark.parametrize("name, kind", [("net_admin", "PROBLEM"), ("bpf", "advice")])
 def test_capability_that_a_container_lacks_is_named(host, name, kind):
-    assert f"no process here can have CAP_{name.upper()}" in findings(host, ("setpriv", "--bounding-set", f"-{name}"))["start"][1]
-    assert findings(host, ("setpriv", "--bounding-set", f"-{name}"))["start"][0] == kind
+    found, what, _ = findings(host, ("setpriv", "--bounding-set", f"-{name}"))["start"]
+    assert found == kind and f"no process here can have CAP_{name.upper()}" in what
 
 
 def test_root_of_a_user_namespace_is_said_to_get_no_program(host):
     if host.run("unshare", "-Urn", "true", check=False).returncode:
         pytest.skip("no user namespace can be made here: a chroot")
     kind, what, _ = findings(host, ("unshare", "-Urn"))["start"]
-    assert kind == "advice" and what.startswith("windows by routes alone: ") and "those of a user namespace are not enough" in what
+    assert kind == "advice" and what.startswith("windows by routes alone: ")
+    assert "those of a user namespace are not enough" in what
 
 
 def test_idle_connections_that_keep_their_window(host):

@@ -4,7 +4,7 @@
 import re
 
 import pytest
-from control import derived, riptide_json, status
+from control import derived, labelled, riptide_json, status
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, add_wg_quick_rules, rules, wait_until, windows
 
 V4, V6 = "203.0.113.1", "2001:db8::1"
@@ -41,18 +41,21 @@ def test_of_one_destination_each_step_is_a_line(net):
         assert (found["window"]["connections"], found["window"]["cwnd"]) == (1, 25)
         said = derived(net.host, V4)
         assert said.startswith(f"{V4}: connections start with 25 segments\n") and "  why " not in said
-        assert re.findall("^  (\\w+)", said, re.M) == ["connections", "path", "computed", "bounds", "window", "route", "kernel", "changes"]
-        assert "  route        25 segments\n" in said
-        assert f"  kernel       takes {V4} of table 7230, initcwnd 25\n" in said
+        steps = re.findall(r"^  (\w+)", said, re.M)
+        assert steps == ["connections", "path", "computed", "bounds", "window", "route", "kernel", "changes"]
+        assert labelled("route", "25 segments\n") in said
+        assert labelled("kernel", f"takes {V4} of table 7230, initcwnd 25\n") in said
         lines = net.host.run(*AS_NOBODY, RIPTIDE, "show", V4).stdout.splitlines()
         assert len(lines) <= 15 and max(map(len, lines)) <= 80
         net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", "20", "--for", "1h")
-        wait_until(lambda: "  bounds       10 to 20, by the hint or section for 203.0.113.0/24" in derived(net.host, V4), "the hint")
+        bounds = labelled("bounds", "10 to 20, by the hint or section for 203.0.113.0/24")
+        wait_until(lambda: bounds in derived(net.host, V4), "the hint")
         net.host.run(RIPTIDE, "pause")
         said = derived(net.host, V4)
-        assert said.startswith(f"{V4}: connections start with 10 segments (the kernel's)\n  why          paused\n")
-        assert "  route        not given: paused\n" in said and net.connect(V4).cwnd() == 10
-        assert net.host.run(RIPTIDE, "show").stdout.startswith("  off          paused, until riptide resume\n")
+        why = labelled("why", "paused\n")
+        assert said.startswith(f"{V4}: connections start with 10 segments (the kernel's)\n{why}")
+        assert labelled("route", "not given: paused\n") in said and net.connect(V4).cwnd() == 10
+        assert net.host.run(RIPTIDE, "show").stdout.startswith(labelled("off", "paused, until riptide resume\n"))
         assert table(net.host)[1] == "2 with a learned window; 0 without"
 
 
@@ -63,13 +66,15 @@ def test_missing_condition_is_named(net, options, dst):
     net.learned(V4, 30)
     with Daemon(net.host, *options):
         wait_until(lambda: status()["round"], "a round")
-        assert "  why          no connection to it is open, or scope, exclude or ports leave it out\n" in derived(net.host, dst)
+        why = labelled("why", "no connection to it is open, or scope, exclude or ports leave it out\n")
+        assert why in derived(net.host, dst)
 
 
 def test_destination_without_a_route_of_the_kernel(net):
     net.host.ip("route", "add", "blackhole", "203.0.113.6")
     with Daemon(net.host):
-        assert derived(net.host, "203.0.113.6").startswith("203.0.113.6: no connection can start\n  why          the kernel has no route: ")
+        why = labelled("why", "the kernel has no route: ")
+        assert derived(net.host, "203.0.113.6").startswith(f"203.0.113.6: no connection can start\n{why}")
 
 
 def test_rule_that_comes_before_ours_is_named(net):
@@ -83,8 +88,9 @@ def test_rule_that_comes_before_ours_is_named(net):
             said = derived(net.host, address)
             assert said.startswith(f"{address}: connections start with {starts} segments")
             assert "connections take another table than ours: 254 (main)\n" in said
-            assert "  do           let that rule match fewer connections (ip rule), or" in said
-        wait_until(lambda: net.host.run(RIPTIDE, "show").stdout.startswith("  off          TCP does not use 2 of 3 routes, as to "), "both")
+            assert labelled("do", "let that rule match fewer connections (ip rule), or") in said
+        off = labelled("off", "TCP does not use 2 of 3 routes, as to ")
+        wait_until(lambda: net.host.run(RIPTIDE, "show").stdout.startswith(off), "both")
         window = windows(net.host)["198.51.100.1"]
         assert derived(net.host, "198.51.100.1").startswith(f"198.51.100.1: connections start with {window} segments\n")
 
@@ -93,7 +99,7 @@ def test_prefix_is_about_the_one_destination_that_it_belongs_to(net, cgroup):
     net.learned("198.51.100.1", 30)
     with Daemon(net.host, "--prefix-len4", "22", "--apply", "program", "--cgroup", cgroup):
         wait_until(lambda: riptide_json(net.host, "show", "198.51.100.0/22")["program"], "a window")
-        assert "  part of      198.51.100.0/22\n" in derived(net.host, "198.51.100.0/24")
+        assert labelled("part of", "198.51.100.0/22\n") in derived(net.host, "198.51.100.0/24")
         assert table(net.host, "198.51.96.0/21")[0][0][0] == "198.51.100.0/22"
 
 
@@ -105,7 +111,7 @@ def test_connections_that_do_not_count_are_counted(net):
             for connection in connections:
                 net.reset(connection)
         said = derived(net.host, "203.0.113.3")
-        assert "  why          of the connections seen last none counts\n" in said
+        assert labelled("why", "of the connections seen last none counts\n") in said
         assert re.search(r"^  connections  0 counted, \d+\.\d s ago; left out: 2 unused$", said, re.M)
 
 
@@ -113,8 +119,8 @@ def test_evidence_of_careful_is_on_the_path(net):
     connection = net.learned(V4, 60)
     with Daemon(net.host, "--policy", "careful"), connection.busy():
         said = wait_until(lambda: "first flights" in (said := derived(net.host, V4)) and said, "evidence")
-    assert re.search(r"^  path         round trip [\d.]+ ms; first flights: \d fit \(4 let the window grow\), \d+ lost segments \(16 let it shrink\)$",
-                     said, re.M)
+    assert re.search(r"^  path         round trip [\d.]+ ms; first flights: \d fit \(4 let the window grow\), "
+                     r"\d+ lost segments \(16 let it shrink\)$", said, re.M)
 
 
 def test_window_of_the_program_prevails_and_is_named(net, cgroup, daemon):
