@@ -27,7 +27,7 @@ static int set_membership(const struct events *events, int option)
 static void give_up(struct events *events, int error)
 {
     set_membership(events, NETLINK_DROP_MEMBERSHIP);
-    events->error = error;
+    events->stats->events_error = error;
     events->wait_intervals = WAIT_INTERVALS;
     /* The next attempt ends with its first overrun. */
     events->in_a_row = SUSTAINED - 1;
@@ -53,14 +53,16 @@ void events_close(struct events *events)
 static void end_interval(struct events *events)
 {
     bool has_overrun = events->has_overrun;
+    int r;
 
     events->has_overrun = false;
     if (events->wait_intervals > 0) {
         if (--events->wait_intervals > 0)
             return;
-        events->error = set_membership(events, NETLINK_ADD_MEMBERSHIP);
-        if (events->error)
-            give_up(events, events->error);
+        r = set_membership(events, NETLINK_ADD_MEMBERSHIP);
+        events->stats->events_error = 0;
+        if (r < 0)
+            give_up(events, r);
         return;
     }
     events->in_a_row = has_overrun ? events->in_a_row + 1 : 0;
@@ -82,9 +84,8 @@ void events_set_listening(struct events *events, bool is_listening)
         return;
     }
     events->is_listening = is_listening;
-    if (!is_listening)
-        return;
-    end_interval(events);
+    if (is_listening)
+        end_interval(events);
 }
 
 bool events_is_caught_up(const struct events *events)

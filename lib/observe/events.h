@@ -22,7 +22,6 @@ struct events {
     bool is_listening;
     bool has_overrun;   /* in the present interval */
     bool is_lossy;      /* the queue has overrun and has not been empty since */
-    int error;          /* why the latest subscription failed; 0: it has not */
     uint32_t n;         /* messages in the buffer */
     uint32_t next;      /* the next of them to pop */
     uint32_t n_dropped; /* the kernel's drop counter for this socket; it wraps */
@@ -39,7 +38,7 @@ void events_close(struct events *events);
 /*
  * Whether the fd is readable for events. Turned off during a dump: events of that time wait in the
  * kernel and belong to the next interval. Turning it on ends an interval: here the subscription
- * begins, is given up and is tried again. If the kernel refuses it, `error` is set.
+ * begins, is given up and is tried again. If the kernel refuses it, the counters say so.
  */
 void events_set_listening(struct events *events, bool is_listening);
 

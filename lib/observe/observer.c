@@ -27,9 +27,8 @@ struct riptide_observer {
     struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES + 1];
     unsigned int next; /* index of the next one */
     struct seen seen;
-    bool is_settled; /* `seen`, since the last dump began */
-    bool has_events; /* they are configured */
-    struct events events;
+    bool is_settled;      /* `seen`, since the last dump began */
+    struct events events; /* with a socket where they are configured */
     struct dump dump;
 };
 
@@ -38,7 +37,7 @@ static void observer_freep(struct riptide_observer **observerp)
     riptide_observer_free(*observerp);
 }
 
-static int open_sockets(struct riptide_observer *observer)
+static int open_sockets(struct riptide_observer *observer, bool has_events)
 {
     struct epoll_event event = { .events = EPOLLIN };
     int r = dump_open(&observer->dump);
@@ -49,7 +48,7 @@ static int open_sockets(struct riptide_observer *observer)
     if (observer->epoll_fd < 0 || epoll_ctl(observer->epoll_fd, EPOLL_CTL_ADD,
                                             mnl_socket_get_fd(observer->dump.sockets), &event) < 0)
         return -errno;
-    if (observer->has_events)
+    if (has_events)
         r = events_open(&observer->events, observer->epoll_fd);
     return r;
 }
@@ -71,7 +70,6 @@ RIPTIDE_PUBLIC int riptide_observer_new(struct riptide_observer **observerp,
         return error_fill(error, -ENOMEM);
     observer->pid = getpid();
     observer->epoll_fd = -1;
-    observer->has_events = config.destroy_events >= RIPTIDE_DESTROY_EVENTS_YES;
     observer->dump.stats = observer->events.stats = &observer->stats;
     observer->dump.filter = &observer->filter;
     r = filter_init(&observer->filter, &config.scope);
@@ -80,7 +78,7 @@ RIPTIDE_PUBLIC int riptide_observer_new(struct riptide_observer **observerp,
     if (prefix_set_is_empty(&observer->filter.prefixes))
         return error_set_field(error, "observer.scope.exclude",
                                "exclude covers all of scope: nothing matches");
-    r = open_sockets(observer);
+    r = open_sockets(observer, config.destroy_events == RIPTIDE_DESTROY_EVENTS_YES);
     if (r < 0) {
         error_set(error, "sockets of the observer: %s", strerror(-r));
         return r;
@@ -125,7 +123,7 @@ static void settle_if_caught_up(struct riptide_observer *observer)
 /* Listens again, but not before a dump has found the host's own addresses. */
 static void end_dump(struct riptide_observer *observer)
 {
-    if (!observer->has_events || observer->stats.dumps == 0)
+    if (!observer->events.socket || observer->stats.dumps == 0)
         return;
     events_set_listening(&observer->events, true);
     settle_if_caught_up(observer);
@@ -167,7 +165,7 @@ RIPTIDE_PUBLIC int riptide_observer_dispatch(struct riptide_observer *observer)
 
     if (is_forked(observer->pid, NULL))
         return -ECHILD;
-    if (observer->has_events && observer->dump.phase == DUMP_IDLE) {
+    if (observer->events.socket && observer->dump.phase == DUMP_IDLE) {
         settle_if_caught_up(observer);
         r = events_dispatch(&observer->events);
     }
@@ -246,8 +244,5 @@ STRUCT_ENDS_WITH(struct riptide_observer_stats, events_error);
 RIPTIDE_PUBLIC void riptide_observer_get_stats(const struct riptide_observer *observer,
                                                struct riptide_observer_stats *stats, size_t size)
 {
-    struct riptide_observer_stats current = observer->stats;
-
-    current.events_error = observer->events.error;
-    struct_give(stats, size, &current, sizeof(current));
+    struct_give(stats, size, &observer->stats, sizeof(observer->stats));
 }
