@@ -149,7 +149,6 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
 /* The kernel comes first: the disk may take long. */
 RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent, struct riptide_error *error)
 {
-    const int fds[] = { agent->timer_fd, riptide_observer_get_fd(agent->observer) };
     bool was_stopped = agent->round == ROUND_STOPPED;
     int stopped, saved = 0;
 
@@ -157,8 +156,8 @@ RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent, struct riptid
     if (is_forked(agent->pid, error))
         return -ECHILD;
     /* From now on only the applier makes the fd readable. */
-    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-        epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, fds[i], NULL);
+    epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, agent->timer_fd, NULL);
+    epoll_ctl(agent->epoll_fd, EPOLL_CTL_DEL, riptide_observer_get_fd(agent->observer), NULL);
     agent->round = ROUND_STOPPED;
     stopped = riptide_applier_stop(agent->applier);
     if (agent->state && agent->is_started && !was_stopped)

@@ -40,12 +40,10 @@ static uint32_t find_last(const struct riptide_estimator *estimator,
 static uint32_t find_own(const struct riptide_estimator *estimator,
                          const struct riptide_prefix *dst, bool has_end)
 {
-    uint32_t i = find_last(estimator, dst);
-
-    while (i != NONE && prefix_equal(&estimator->hints[i].hint.dst, dst)) {
+    for (uint32_t i = find_last(estimator, dst);
+         i != NONE && prefix_equal(&estimator->hints[i].hint.dst, dst); i--) {
         if ((estimator->hints[i].hint.until_ns != RIPTIDE_NEVER_NS) == has_end)
             return i;
-        i--;
     }
     return NONE;
 }
