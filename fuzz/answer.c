@@ -166,7 +166,7 @@ static void dump(uint8_t family)
     int r;
 
     first_request = netlink.sequence + 1;
-    r = netlink_dump(&netlink, message_dump(netlink_room(&netlink), RTM_GETROUTE, family, TABLE));
+    r = netlink_dump(&netlink, message_dump(netlink_room(&netlink), RTM_GETROUTE, sizeof(struct rtmsg), family, TABLE));
     CASE_CHECK(r == -send_error);
     while (r == 0) {
         n_datagrams = 0;

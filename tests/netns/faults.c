@@ -105,7 +105,7 @@ static int on_message(void *text, const struct nlmsghdr *message)
 static void dump(struct netlink *netlink, uint16_t type, uint8_t family, char *text)
 {
     uint32_t table = type == RTM_GETROUTE ? applier_config.table : 0;
-    int r = netlink_dump(netlink, message_dump(netlink_room(netlink), type, family, table));
+    int r = netlink_dump(netlink, message_dump(netlink_room(netlink), type, sizeof(struct rtmsg), family, table));
 
     while (r == 0)
         r = netlink_dump_step(netlink, on_message, text);

@@ -146,39 +146,39 @@ static uint32_t mtu_by(struct routing *routing, uint32_t ifindex, uint8_t family
 {
     struct route base = { .dst.family = family, .ifindex = ifindex };
 
-    assert_int_equal(routing_use_link(routing, &base), 0);
+    routing_take_mtu(routing, &base);
     return base.metrics.of[RTAX_MTU];
 }
 
-/* One after the other; every link concerns us. */
+/* One after the other. */
 TEST(links_have_an_mtu_for_each_family)
 {
     static const struct {
         struct said said;
-        int outcome; /* 1: routes may have changed */
+        int outcome; /* 1: routes by it may have changed */
         uint32_t ipv4, ipv6;
     } steps[] = {
-        { { .ifindex = ETH1, 9000, 1400 }, 1, 9000, 1400 },
-        { { .ifindex = ETH0, 1500, 0 }, 1, 1500, 0 },
+        { { .ifindex = ETH1, 9000, 1400 }, 0, 9000, 1400 },
+        { { .ifindex = ETH0, 1500, 0 }, 0, 1500, 0 },
         { { .ifindex = ETH1, 1280, 1400 }, 1, 1280, 1280 }, /* IPv6 is about to take it over */
         { { .ifindex = ETH1, 1280, 1280 }, 0, 1280, 1280 },
         { { .ifindex = ETH1, 1280, 1290 }, 1, 1280, 1290 },
         /* what a route cannot say is none */
-        { { .ifindex = LO, 65536, 65536 }, 1, 0, 0 },
+        { { .ifindex = LO, 65536, 65536 }, 0, 0, 0 },
         { { .ifindex = LO, 1500, 65536 }, 1, 1500, 1500 },
-        { { .ifindex = 9, 65520, 65521 }, 1, 65520, 0 },
+        { { .ifindex = 9, 65520, 65521 }, 0, 65520, 0 },
         /* a port that leaves its bridge is a link all the same */
         { { .ifindex = ETH0, 1500, 0, .family = AF_BRIDGE, .is_gone = true }, 0, 1500, 0 },
         { { .ifindex = ETH0, 1500, 0, .is_gone = true }, 1, 0, 0 },
         /* carrier and master */
-        { { .ifindex = ETH0, 1500, 0 }, 1, 1500, 0 },
+        { { .ifindex = ETH0, 1500, 0 }, 0, 1500, 0 },
         { { .ifindex = ETH0, 1500, 0, .flags = IFF_UP | IFF_RUNNING }, 1, 1500, 0 },
         { { .ifindex = ETH0, 1500, 0, .flags = IFF_UP | IFF_RUNNING | IFF_PROMISC }, 0, 1500, 0 },
         { { .ifindex = ETH0, 1500, 0, .flags = IFF_UP }, 1, 1500, 0 },
         { { .ifindex = ETH0, 1500, 0, .flags = IFF_UP, .master = 7 }, 1, 1500, 0 },
         { { .ifindex = ETH0, 1500, 0, .flags = IFF_UP, .master = 7 }, 0, 1500, 0 },
     };
-    ROUTING routing = { .depends_on_carrier = true };
+    ROUTING routing = { 0 };
 
     EACH(row, steps) {
         assert_row(take(&routing, row->said) == row->outcome);
@@ -193,17 +193,17 @@ TEST(base_without_an_mtu_has_that_of_its_link)
     struct route base = { .dst.family = AF_INET, .ifindex = ETH0, .metrics.of[RTAX_MTU] = 1400 };
 
     take(&routing, (struct said){ .ifindex = ETH0, 1500, 0 });
-    assert_int_equal(routing_use_link(&routing, &base), 0);
+    routing_take_mtu(&routing, &base);
     assert_int_equal(base.metrics.of[RTAX_MTU], 1400);
     /* A lock of it is left as it is. */
     base.metrics = (struct metrics){ .of[RTAX_LOCK] = 1u << RTAX_MTU };
-    assert_int_equal(routing_use_link(&routing, &base), 0);
+    routing_take_mtu(&routing, &base);
     assert_int_equal(base.metrics.of[RTAX_MTU], 0);
 }
 
 TEST(links_are_found_in_whatever_order_they_come)
 {
-    ROUTING routing = { .depends_on_carrier = true };
+    ROUTING routing = { 0 };
 
     for (uint32_t i = 0; i < 1000; i++)
         take(&routing, (struct said){ .ifindex = 1 + i * 7 % 1000, 1000 + i * 7 % 1000, 0 });
@@ -217,7 +217,7 @@ TEST(links_are_found_in_whatever_order_they_come)
 TEST(link_message_that_makes_no_sense_changes_nothing)
 {
     const struct ifinfomsg header = { .ifi_index = ETH0 };
-    ROUTING routing = { .depends_on_carrier = true };
+    ROUTING routing = { 0 };
     struct bytes bytes;
 
     take(&routing, (struct said){ .ifindex = ETH0, 1500, 1400 });
@@ -228,17 +228,4 @@ TEST(link_message_that_makes_no_sense_changes_nothing)
     bytes_begin(&bytes, RTM_NEWLINK, &header, 4);
     assert_int_equal(routing_take_link(&routing, bytes_message(&bytes)), -EBADMSG);
     assert_int_equal(mtu_by(&routing, ETH0, AF_INET6), 1400);
-}
-
-TEST(link_concerns_us_once_a_base_route_leaves_by_it)
-{
-    ROUTING routing = { 0 };
-
-    assert_int_equal(take(&routing, (struct said){ .ifindex = ETH0, 1500, 1280 }), 0);
-    assert_int_equal(mtu_by(&routing, ETH0, AF_INET), 1500);
-    assert_int_equal(mtu_by(&routing, ETH1, AF_INET), 0); /* not known yet */
-    assert_int_equal(take(&routing, (struct said){ .ifindex = LO, 65536, 1280 }), 0);
-    assert_int_equal(take(&routing, (struct said){ .ifindex = ETH1, 1500, 1280 }), 1);
-    assert_int_equal(take(&routing, (struct said){ .ifindex = ETH0, .is_gone = true }), 1);
-    assert_int_equal(take(&routing, (struct said){ .ifindex = ETH0, 1500, 1280 }), 0);
 }

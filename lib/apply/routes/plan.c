@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is wanted, what has to be asked again, and what that may cost; what notifications concern.
- * IPv4 routes vanish silently with their device, source address or next-hop object: events of
- * these, of an address that of its route of type local, stand for them.
+ * The kernel does not announce IPv4 routes that go with their device, source address or next-hop
+ * object. The events of these are followed instead; that of an address is RTM_DELROUTE of its local
+ * route.
  */
-#include "router.h"
+#include "apply/routes/router.h"
 
 #include "internal.h"
 #include "prefix.h"
@@ -32,22 +33,6 @@ void plan_deinit(struct router *router)
     rules_deinit(&router->seen[1]);
 }
 
-/* Whether another program uses our table. */
-static int check_table(const struct router *router, int i, struct riptide_error *error)
-{
-    const struct rule *rule = rules_find(&router->seen[i], router->config.table, false);
-
-    if (rule)
-        error_set_field(error, "applier.table",
-                        "in use by the rule of priority %u: change one of the two", rule->priority);
-    else if (router->routing.has_foreign[i])
-        error_set_field(error, "applier.table",
-                        "table %u has routes of another protocol than %d: delete them, or choose "
-                        "another table",
-                        router->config.table, OUR_PROTOCOL);
-    return rule || router->routing.has_foreign[i] ? -EEXIST : 0;
-}
-
 /*
  * Whether the namespace's first rule would change the routing of all its packets (routing.h).
  * local, main and default are there from the beginning: with another rule the tables are split.
@@ -71,25 +56,37 @@ static int check_anyip(const struct router *router, struct riptide_error *error)
 
 int plan_check_place(const struct router *router, struct riptide_error *error)
 {
-    int r = check_anyip(router, error);
-
     /* Such a kernel has one table, main, whatever number a route says. */
     if (router->seen[0].n + router->seen[1].n == 0) {
         error_set(error, "this kernel has no policy routing (CONFIG_IP_MULTIPLE_TABLES)");
         return -EOPNOTSUPP;
     }
-    for (int i = 0; i < 2 && r == 0; i++) {
-        uint32_t priority;
-        const char *reason = rules_place(&router->seen[i], &priority);
+    for (int i = 0; i < 2; i++) {
+        uint32_t priority, table = router->config.table;
+        const struct rules *rules = &router->seen[i];
+        const struct rule *other = rules_find(rules, table, false);
+        const char *reason = rules_place(rules, &priority);
 
-        r = check_table(router, i, error);
+        if (other) {
+            error_set_field(error, "applier.table",
+                            "in use by the rule of priority %u: change one of the two",
+                            other->priority);
+            return -EEXIST;
+        }
+        if (router->routing.has_foreign[i]) {
+            error_set_field(error, "applier.table",
+                            "table %u has routes of another protocol than %d: delete them, or "
+                            "choose another table",
+                            table, OUR_PROTOCOL);
+            return -EEXIST;
+        }
         /* A family that the kernel lacks has no rules. */
-        if (r == 0 && reason && router->seen[i].n > 0) {
+        if (reason && rules->n > 0) {
             error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
-            r = -EOPNOTSUPP;
+            return -EOPNOTSUPP;
         }
     }
-    return r;
+    return check_anyip(router, error);
 }
 
 int plan_want(struct router *router, const struct riptide_wanted *wanted)
@@ -209,7 +206,7 @@ void plan_tick(struct router *router, uint32_t seconds)
 /*
  * A flag that is new may be wrong, as the message does not tell which route was replaced: routes
  * are read once. So they are after another program's hand in our table, or the kernel's: ours is
- * written again if it is still wanted, and to a foreign one our rule would lead local TCP.
+ * written again if it is still wanted, and one of our protocol that we have not written goes.
  */
 static int follow_route(struct router *router, const struct nlmsghdr *message)
 {
@@ -293,7 +290,4 @@ void plan_follow(struct router *router, const struct nlmsghdr *message)
 {
     if (follow(router, message) < 0)
         plan_distrust(router);
-    /* A foreign route may have gone silently with whatever happened. */
-    if (router->routing.has_foreign[0] || router->routing.has_foreign[1])
-        want_scan(router, SCAN_ROUTES);
 }

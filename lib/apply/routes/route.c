@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses route messages, decides which routes are copied, and builds requests with libmnl. */
-#include "route.h"
+#include "apply/routes/route.h"
 
 #include "prefix.h"
 
 #include <errno.h>
 #include <linux/if_link.h>
-#include <linux/netconf.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -275,13 +274,10 @@ struct nlmsghdr *message_route_delete(void *room, const struct route *route)
     return begin_route(room, RTM_DELROUTE, 0, rtm, &route->dst, route->table, route->priority);
 }
 
-struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table)
+struct nlmsghdr *message_dump(void *room, uint16_t type, size_t header_bytes, uint8_t family,
+                              uint32_t table)
 {
-    /* Each begins with the family. Strict checking refuses a header of another size. */
     const struct ifinfomsg header = { .ifi_family = family }; /* the longest one */
-    size_t header_bytes = type == RTM_GETLINK      ? sizeof(header)
-                          : type == RTM_GETNETCONF ? sizeof(struct netconfmsg)
-                                                   : sizeof(struct rtmsg);
     struct nlmsghdr *request = netlink_begin(room, type, NLM_F_DUMP, &header, header_bytes);
 
     /* Without counters, which are most of a link's message. */

@@ -7,7 +7,7 @@
 #ifndef RIPTIDE_LIB_APPLY_ROUTE_H
 #define RIPTIDE_LIB_APPLY_ROUTE_H
 
-#include "../../netlink.h"
+#include "netlink.h"
 
 #include <linux/rtnetlink.h>
 #include <riptide/riptide.h>
@@ -78,7 +78,11 @@ struct nlmsghdr *message_route_put(void *room, const struct route *own, const st
 /* Deletes that route: of its table, prefix, tos, priority (0: any) and protocol. */
 struct nlmsghdr *message_route_delete(void *room, const struct route *route);
 
-/* Dumps all objects of a type RTM_GET...; routes only of that table (0: any). */
-struct nlmsghdr *message_dump(void *room, uint16_t type, uint8_t family, uint32_t table);
+/*
+ * Dumps all objects of a type RTM_GET..., whose header has so many bytes, or strict checking
+ * refuses it; routes only of that table (0: any).
+ */
+struct nlmsghdr *message_dump(void *room, uint16_t type, size_t header_bytes, uint8_t family,
+                              uint32_t table);
 
 #endif

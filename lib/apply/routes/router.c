@@ -3,7 +3,7 @@
  * A router: its start, for which a predecessor's rules go, and its end; its fd, its settings, and
  * the order of its work.
  */
-#include "router.h"
+#include "apply/routes/router.h"
 
 #include "internal.h"
 
@@ -140,15 +140,14 @@ static int scan(struct router *router, uint32_t parts)
 }
 
 /*
- * Scans with the right to write, which removes all rules of ours, and routes that we do not know:
- * again until one finds no route, as the kernel may omit some while others go, or change.
+ * Scans, which where the namespace is claimed removes all rules of ours, and routes that we do not
+ * know: again until one finds no route, as the kernel may omit some while others go, or change.
  */
 static int remove_unknown(struct router *router, uint32_t parts)
 {
     uint32_t n_before, n_interrupted = 0;
     int r;
 
-    router->is_claimed = true;
     router->own[0].is_in_place = router->own[1].is_in_place = false;
     do {
         n_before = router->removed.routes;
@@ -171,6 +170,7 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     /* Changes since the scan of the start wait as events. */
     int r = has_rules ? subscribe(router, true) : 0;
 
+    router->is_claimed = !router->config.dry_run;
     /* A predecessor's also where a conflict prevents the start: they lead TCP to old routes. */
     if (r == 0)
         r = router->config.dry_run ? scan(router, parts) : remove_unknown(router, parts);
@@ -197,13 +197,6 @@ int router_stop(struct router *router)
     int r = 0;
 
     if (router->is_claimed) {
-        /* Our routes in batches, then what else there is. */
-        for (uint32_t i = 0; i < router->targets.n; i++) {
-            router->targets.list[i]->wanted.initcwnd = 0;
-            targets_push(&router->targets, WORK_SYNC, router->targets.list[i]);
-        }
-        while (r == 0 && router->targets.n_due[WORK_SYNC] > 0)
-            r = sync_targets(router);
         targets_deinit(&router->targets);
         r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
         router->is_claimed = false;
@@ -224,6 +217,7 @@ int router_flush(struct router *router, struct riptide_error *error)
             say_removed(router, "", error);
         return r;
     }
+    router->is_claimed = true;
     r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
     /* Where nothing was there to be removed, the kernel has not said yet whether we may. */
     if (r == 0 && netlink_request(&router->channel,

@@ -7,10 +7,10 @@
 #ifndef RIPTIDE_LIB_APPLY_ROUTER_H
 #define RIPTIDE_LIB_APPLY_ROUTER_H
 
+#include "apply/routes/routing.h"
+#include "apply/routes/rule.h"
+#include "apply/routes/targets.h"
 #include "netlink.h"
-#include "routing.h"
-#include "rule.h"
-#include "targets.h"
 
 #include <riptide/apply.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The routes of local and main one by one, and messages about links and sysctls. */
-#include "routing.h"
+#include "apply/routes/routing.h"
 
 #include "internal.h"
 #include "prefix.h"
@@ -13,9 +13,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What messages about a link say of it. */
-enum { STATE_BYTES = offsetof(struct link, is_used) };
 
 void routing_deinit(struct routing *routing)
 {
@@ -131,9 +128,6 @@ int routing_take_netconf(struct routing *routing, const struct nlmsghdr *message
 
 const char *routing_reason(const struct routing *routing, int i)
 {
-    if (routing->has_foreign[i])
-        return "riptide's table has routes of another protocol: delete them, or choose another "
-               "table";
     if (families[i] == AF_INET6 && routing->may_fail_over && !routing->is_forwarding)
         return "main has other IPv6 routes where a gateway does not answer";
     return routing->reason[i];
@@ -190,17 +184,10 @@ static bool parse_link(struct link *link, const struct nlmsghdr *message, const 
     return true;
 }
 
-static int add_link(struct routing *routing, const struct link *link)
-{
-    return array_append(&routing->links, &routing->n_links, link, sizeof(*link));
-}
-
 int routing_take_link(struct routing *routing, const struct nlmsghdr *message)
 {
     const struct ifinfomsg *header = mnl_nlmsg_get_payload(message);
     struct link link, *known;
-    bool concerns_us;
-    int r = 0;
 
     if (!netlink_has_header(message, sizeof(*header)))
         return -EBADMSG;
@@ -208,35 +195,28 @@ int routing_take_link(struct routing *routing, const struct nlmsghdr *message)
     if (header->ifi_family != AF_UNSPEC)
         return 0;
     known = find_link(routing, (uint32_t)header->ifi_index);
-    concerns_us = routing->depends_on_carrier || (known && known->is_used);
     if (message->nlmsg_type == RTM_DELLINK) {
         if (known)
             *known = routing->links[--routing->n_links];
-        return concerns_us;
+        return known != NULL;
     }
     if (!parse_link(&link, message, known))
         return -EBADMSG;
     /* Promiscuous mode, an address, a name: messages about these change no route. */
-    if (known && memcmp(known, &link, STATE_BYTES) == 0)
+    if (known && memcmp(known, &link, sizeof(link)) == 0)
         return 0;
-    if (known)
-        memcpy(known, &link, STATE_BYTES);
-    else
-        r = add_link(routing, &link);
-    return r < 0 ? r : concerns_us;
+    if (!known)
+        return array_append(&routing->links, &routing->n_links, &link, sizeof(link));
+    *known = link;
+    return 1;
 }
 
-int routing_use_link(struct routing *routing, struct route *base)
+void routing_take_mtu(const struct routing *routing, struct route *base)
 {
-    const struct link unknown = { .ifindex = base->ifindex, .is_used = true };
-    struct link *link = find_link(routing, base->ifindex);
+    const struct link *link = find_link(routing, base->ifindex);
     uint32_t *of = base->metrics.of;
 
-    if (!link)
-        return add_link(routing, &unknown);
-    link->is_used = true;
     /* A lock without a value keeps the kernel at 576 bytes behind a gateway (ipv4_mtu). */
-    if (of[RTAX_MTU] == 0 && !(of[RTAX_LOCK] & 1u << RTAX_MTU))
+    if (link && of[RTAX_MTU] == 0 && !(of[RTAX_LOCK] & 1u << RTAX_MTU))
         of[RTAX_MTU] = link->mtu_bytes[family_index(base->dst.family)];
-    return 0;
 }

@@ -7,14 +7,13 @@
 #ifndef RIPTIDE_LIB_APPLY_ROUTING_H
 #define RIPTIDE_LIB_APPLY_ROUTING_H
 
-#include "route.h"
+#include "apply/routes/route.h"
 
 struct link {
     uint32_t ifindex;
     uint32_t mtu_bytes[2]; /* for each of families[]; 0: none, or more than a route can have */
     uint32_t flags;        /* IFF_UP, IFF_RUNNING, IFF_LOWER_UP, */
     uint32_t master;       /* and 0 or its master */
-    bool is_used;          /* a base route left by it: its changes concern us */
 };
 
 struct routing {
@@ -22,7 +21,7 @@ struct routing {
     uint32_t n_links;
     /* For each of families[]: why no destination can have a window (static); NULL: it can. */
     const char *reason[2];
-    bool has_foreign[2];     /* our table has a route of another protocol to a host */
+    bool has_foreign[2];     /* our table has a route of another protocol to a host: at the start */
     bool depends_on_carrier; /* routes by a link without carrier may be ignored */
     /*
      * IPv6: while a gateway does not answer, a host that does not forward uses other routes, and
@@ -68,16 +67,15 @@ int routing_take_netconf(struct routing *routing, const struct nlmsghdr *message
 const char *routing_reason(const struct routing *routing, int i);
 
 /*
- * Processes a message about an added, changed or removed link. Returns 1 if routes of ours may have
+ * Processes a message about an added, changed or removed link. Returns 1 if routes by it may have
  * come or gone with the change, or have another MTU. Errors: -EBADMSG, -ENOMEM.
  */
 int routing_take_link(struct routing *routing, const struct nlmsghdr *message);
 
 /*
- * The base route leaves by its link, whose changes concern us from now on. Without an mtu it gets
- * that of the link, if known. That would apply anyway, but must be explicit for open connections
- * when our route is deleted, and with it its device (docs/design.md). Errors: -ENOMEM.
+ * Without an mtu the base route gets that of its link, if known. That would apply anyway, but must
+ * be explicit for open connections when our route is deleted, and with it its device.
  */
-int routing_use_link(struct routing *routing, struct route *base);
+void routing_take_mtu(const struct routing *routing, struct route *base);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages about rules, and the place of ours among the host's. */
-#include "rule.h"
+#include "apply/routes/rule.h"
 
 #include "internal.h"
 #include "prefix.h"
@@ -178,5 +178,3 @@ bool rules_has_ours_in_place(const struct rules *rules, uint32_t table)
     return rules->n_ours == 1 && main_rule && main_rule > rules->list && main_rule[-1].is_ours &&
            main_rule[-1].table == table && !is_led_to(rules, main_rule[-1].priority);
 }
-
-_Static_assert(sizeof(struct rtmsg) == sizeof(struct fib_rule_hdr), "message_dump");

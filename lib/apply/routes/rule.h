@@ -3,7 +3,7 @@
 #ifndef RIPTIDE_LIB_APPLY_RULE_H
 #define RIPTIDE_LIB_APPLY_RULE_H
 
-#include "route.h"
+#include "apply/routes/route.h"
 
 /*
  * Ours is one for each family, directly before `lookup main`, for TCP of this host alone:

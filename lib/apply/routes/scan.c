@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* The scan: a row of dumps, and the processing of their messages. */
-#include "router.h"
+#include "apply/routes/router.h"
 
 #include "prefix.h"
 
 #include <errno.h>
+#include <linux/fib_rules.h>
+#include <linux/netconf.h>
 
-/* One dump: its type; for routes the table (RT_TABLE_UNSPEC: all). */
+/* One dump: its type; for routes the table (0: all). */
 struct step {
     uint16_t type;
+    size_t header_bytes;
     uint8_t family;
     uint32_t table;
 };
 
 /* For each bit of SCAN_ALL. Ordered so that what a dump depends on is read before. */
 static const struct step steps[] = {
-    { RTM_GETLINK, AF_UNSPEC, 0 },
-    { RTM_GETRULE, AF_INET, 0 },
-    { RTM_GETRULE, AF_INET6, 0 },
-    { RTM_GETROUTE, AF_INET, RT_TABLE_LOCAL },
-    { RTM_GETROUTE, AF_INET, RT_TABLE_UNSPEC },
-    { RTM_GETROUTE, AF_INET6, RT_TABLE_UNSPEC },
-    { RTM_GETNETCONF, AF_INET, 0 },
-    { RTM_GETNETCONF, AF_INET6, 0 },
+    { RTM_GETLINK, sizeof(struct ifinfomsg), AF_UNSPEC, 0 },
+    { RTM_GETRULE, sizeof(struct fib_rule_hdr), AF_INET, 0 },
+    { RTM_GETRULE, sizeof(struct fib_rule_hdr), AF_INET6, 0 },
+    { RTM_GETROUTE, sizeof(struct rtmsg), AF_INET, RT_TABLE_LOCAL },
+    { RTM_GETROUTE, sizeof(struct rtmsg), AF_INET, 0 },
+    { RTM_GETROUTE, sizeof(struct rtmsg), AF_INET6, 0 },
+    { RTM_GETNETCONF, sizeof(struct netconfmsg), AF_INET, 0 },
+    { RTM_GETNETCONF, sizeof(struct netconfmsg), AF_INET6, 0 },
 };
 
 static const struct step *present_step(const struct router *router)
@@ -111,7 +114,6 @@ static void begin(struct router *router)
     router->scanning = router->scan_wanted;
     router->scan_wanted = 0;
     router->is_asked = router->is_interrupted = false;
-    /* Whatever wants all parts has all bases asked again, which notes anew whose links are used. */
     if (router->scanning == SCAN_ALL)
         router->routing.n_links = 0;
     if (router->scanning & SCAN_RULES) {
@@ -131,8 +133,9 @@ int scan_step(struct router *router)
         begin(router);
     step = present_step(router);
     if (!router->is_asked)
-        r = netlink_dump(&router->dumps, message_dump(netlink_room(&router->dumps), step->type,
-                                                      step->family, step->table));
+        r = netlink_dump(&router->dumps,
+                         message_dump(netlink_room(&router->dumps), step->type, step->header_bytes,
+                                      step->family, step->table));
     router->is_asked = r == 0;
     if (r == 0)
         r = netlink_dump_step(&router->dumps, on_message, router);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks for base routes, brings routes and rules to what is wanted, and notes what that did. */
-#include "router.h"
+#include "apply/routes/router.h"
 
 #include "prefix.h"
 
@@ -29,11 +29,11 @@ static void take_base(struct router *router, struct target *target, const struct
     /* It would write a route of any table to main. */
     if (!reason && router->seen[family_index(target->wanted.dst.family)].n == 0)
         reason = "this kernel has no policy routing for its family";
-    r = reason ? 0 : routing_use_link(&router->routing, &base);
+    if (!reason)
+        routing_take_mtu(&router->routing, &base);
     router->stats.malformed += reason == base_malformed;
     target->reason = reason;
-    if (targets_set_base(&router->targets, target, reason || r < 0 ? NULL : &base) < 0)
-        r = -ENOMEM;
+    r = targets_set_base(&router->targets, target, reason ? NULL : &base);
     target->is_failed = r < 0 || reason == base_refused;
     target->must_ask = false;
     target->error = 0;
@@ -106,8 +106,10 @@ struct writes {
 static void add(struct writes *writes, struct target *target, struct nlmsghdr *message)
 {
     writes->list[writes->n++] = (struct request){ target, message->nlmsg_type == RTM_NEWROUTE };
-    if (!writes->router->config.dry_run)
-        netlink_add(&writes->router->channel, message);
+    if (writes->router->config.dry_run)
+        return;
+    netlink_add(&writes->router->channel, message);
+    writes->router->stats.written++;
 }
 
 /* Adds what is due to a target, which is then as if the kernel had done it. */
@@ -120,11 +122,6 @@ static void write_target(struct writes *writes, struct target *target)
                                .table = router->config.table,
                                .protocol = OUR_PROTOCOL };
 
-    /* It could overwrite a foreign route. */
-    if (state.is_put && router->routing.has_foreign[family_index(own.dst.family)]) {
-        target->is_failed = true;
-        return;
-    }
     if (state.is_delete) {
         add(writes, target, message_route_delete(netlink_room(channel), &own));
         targets_set_in_kernel(&router->targets, target, false);
@@ -182,7 +179,6 @@ int sync_targets(struct router *router)
         write_target(&writes, targets[i]);
     if (r == 0)
         r = netlink_exchange(&router->channel, on_written, &writes);
-    router->stats.written += writes.n;
     for (uint32_t i = 0; i < writes.n && r < 0; i++)
         targets_doubt(&router->targets, writes.list[i].target);
     for (uint32_t i = 0; i < n; i++) {

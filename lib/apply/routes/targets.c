@@ -1,50 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /* The destinations of a router, sorted by address, and the one place that says what is due. */
-#include "targets.h"
+#include "apply/routes/targets.h"
 
 #include "internal.h"
 #include "prefix.h"
 #include "verdict/arm.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static const char not_now[] = "";
-
-static int compare_bases(const void *a, const void *b)
-{
-    return memcmp(a, b, sizeof(struct route));
-}
 
 /* The base that this route is, with one more target; NULL: no memory. */
 static struct base *share_base(struct targets *targets, const struct route *route)
 {
-    struct base **node = tsearch(route, &targets->bases, compare_bases);
-    struct base *base;
+    struct base **at = &targets->bases;
 
-    if (!node)
-        return NULL;
-    /* It was added, and becomes a copy. */
-    if ((const void *)*node == route) {
-        base = calloc(1, sizeof(*base));
-        if (!base) {
-            tdelete(route, &targets->bases, compare_bases);
-            return NULL;
-        }
-        memcpy(&base->route, route, sizeof(*route)); /* with its padding, for the comparison */
-        *node = base;
-    }
-    (*node)->n_targets++;
-    return *node;
+    while (*at && memcmp(&(*at)->route, route, sizeof(*route)) != 0)
+        at = &(*at)->next;
+    if (!*at)
+        *at = calloc(1, sizeof(**at));
+    if (*at && (*at)->n_targets++ == 0)
+        memcpy(&(*at)->route, route, sizeof(*route)); /* with its padding, for the comparison */
+    return *at;
 }
 
 static void leave_base(struct targets *targets, struct base *base)
 {
+    struct base **at = &targets->bases;
+
     if (!base || --base->n_targets > 0)
         return;
-    tdelete(base, &targets->bases, compare_bases);
+    while (*at != base)
+        at = &(*at)->next;
+    *at = base->next;
     free(base);
 }
 
@@ -230,12 +218,11 @@ void targets_tell(struct targets *targets, struct target *target)
         now.state = RIPTIDE_ROUTE_APPLIED;
     else if (target->wanted.initcwnd == 0)
         now.state = RIPTIDE_ROUTE_WITHDRAWN;
-    else if (state.reason != not_now)
-        now.state = RIPTIDE_ROUTE_LEFT_ALONE;
-    else
+    else if (!state.reason)
         return; /* there was no memory for the base route: it is asked again */
-    if (now.state == RIPTIDE_ROUTE_LEFT_ALONE)
-        now.reason = state.reason;
+    else
+        now.state = RIPTIDE_ROUTE_LEFT_ALONE;
+    now.reason = now.state == RIPTIDE_ROUTE_LEFT_ALONE ? state.reason : NULL;
     if (memcmp(&now, &target->told, sizeof(now)) != 0)
         targets_push(targets, WORK_POP, target);
     targets->n_left_alone += now.state == RIPTIDE_ROUTE_LEFT_ALONE;
@@ -303,18 +290,13 @@ static bool is_at_base(const struct target *target, uint32_t base, uint32_t init
            (initcwnd > base && !target->is_in_kernel && is_within_step(base, initcwnd));
 }
 
-/* Why there must not be a route; NULL: one is wanted. */
+/* Why there must not be a route with this base; NULL: there may be. */
 static const char *find_reason(const struct target *target, const struct own_metrics *own)
 {
-    const struct riptide_wanted *wanted = &target->wanted;
-    uint32_t base = base_initcwnd(target);
+    uint32_t pmtu_bytes = target->wanted.pmtu_bytes, base = base_initcwnd(target);
 
-    if (target->error != 0 || wanted->initcwnd == 0)
-        return not_now;
-    if (!target->base)
-        return target->reason ? target->reason : not_now;
     /* What the kernel has learned of the path would be lost at each change of our route. */
-    if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < target->base->route.metrics.of[RTAX_MTU])
+    if (pmtu_bytes > 0 && pmtu_bytes < target->base->route.metrics.of[RTAX_MTU])
         return "its path MTU is smaller than that of its route";
     if (!is_at_base(target, base, own->initcwnd))
         return NULL;
@@ -336,14 +318,17 @@ static bool differs(const struct target *target, const struct own_metrics *wante
 
 struct target_state target_state(const struct target *target)
 {
-    struct target_state state = { .reason = NULL };
+    struct target_state state = { .reason = target->reason };
+    bool is_wanted;
 
-    if (target->base)
+    if (target->base) {
         state.own = wanted_metrics(&target->wanted, &target->base->route);
-    state.reason = find_reason(target, &state.own);
-    state.is_put = !state.reason && differs(target, &state.own);
+        state.reason = find_reason(target, &state.own);
+    }
+    is_wanted = target->base && !state.reason && target->error == 0 && target->wanted.initcwnd > 0;
+    state.is_put = is_wanted && differs(target, &state.own);
     /* One of another base may have another priority, so that no put overwrites it. */
-    state.is_delete = target->is_in_kernel && (state.reason || !target->is_sure);
+    state.is_delete = target->is_in_kernel && (!is_wanted || !target->is_sure);
     return state;
 }
 

@@ -6,7 +6,7 @@
 #ifndef RIPTIDE_LIB_APPLY_TARGETS_H
 #define RIPTIDE_LIB_APPLY_TARGETS_H
 
-#include "route.h"
+#include "apply/routes/route.h"
 
 #include <riptide/apply.h>
 
@@ -19,10 +19,21 @@ enum work {
 
 /* A base route, of all targets that have it: most hosts have one or two. */
 struct base {
-    struct route route; /* first: the key of targets.bases */
+    struct route route;
     uint32_t n_targets;
+    struct base *next;
 };
 
+/*
+ * Its flags:     set by                                         cleared by
+ *
+ * is_due[SYNC]   a request, an event, its turn, a failed write  the batch that takes it
+ * must_ask       the same, but for a request with a base        the answer about its base route
+ * is_failed      a failed query or write; a rule to come        the next tick, which repeats it
+ * is_in_kernel   a write; a batch without answers               a deletion
+ * is_sure        a write                                        TOUCH_ROUTE, another base, a doubt
+ * is_not_taken   an answer to TCP that is not our route         one that is; a deletion
+ */
 struct target {
     struct riptide_wanted wanted;
     struct base *base;  /* NULL: it was not asked yet, or there is none */
@@ -31,10 +42,10 @@ struct target {
     char *error_text;   /* of it, the kernel's, or NULL */
     bool is_due[WORKS];
     bool must_ask;              /* its base route is unknown, or may have changed */
-    bool is_failed;             /* a query or write had no success: the next tick repeats it */
-    bool is_in_kernel;          /* a route of ours, set by targets_set_in_kernel; */
+    bool is_failed;             /* a query or write had no success */
+    bool is_in_kernel;          /* a route of ours; */
     bool is_sure;               /* it is the one that was written, for the present base; */
-    bool is_not_taken;          /* and another rule decides before ours: targets_set_not_taken */
+    bool is_not_taken;          /* and another rule decides before ours */
     struct own_metrics written; /* as it was */
     /* What the caller knows of it, or waits to be popped. */
     struct told {
@@ -52,7 +63,7 @@ struct targets {
     uint32_t n_due[WORKS], at[WORKS]; /* and where the round is that does it */
     uint32_t n_in_kernel[2];          /* for each of families[] */
     uint32_t n_left_alone, n_not_taken;
-    void *bases; /* of tsearch(3) */
+    struct base *bases;
 };
 
 /* Forgets all of them. */
@@ -100,8 +111,7 @@ struct target_state {
     bool is_delete;         /* the deletion of the kernel's route is due; */
     bool is_put;            /* then the route with */
     struct own_metrics own; /* where there is a base */
-    const char *reason;     /* why there must not be a route (static); NULL: one is wanted; empty:
-                               none is wanted now, which is nothing to tell */
+    const char *reason;     /* why there must not be one, if it is asked for (static), or NULL */
 };
 
 struct target_state target_state(const struct target *target);
