@@ -41,16 +41,15 @@ static bool contains(const struct riptide_prefix *outer, const struct riptide_pr
 void destinations_describe(const struct riptide_route *route, char text[256])
 {
     const char *state = riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state);
+    const char *by = route->backend == RIPTIDE_PROGRAM ? " by the program" : "";
     const char *reason = route->reason;
 
     if (route->state == RIPTIDE_ROUTE_WITHDRAWN && !*reason)
         reason = "by its time to live, or a hint";
     if (route->state == RIPTIDE_ROUTE_APPLIED)
-        snprintf(text, 256, "%s: initcwnd %" PRIu32 "%s", state, route->initcwnd,
-                 route->backend == RIPTIDE_PROGRAM ? " by the program" : "");
+        snprintf(text, 256, "%s: initcwnd %" PRIu32 "%s", state, route->initcwnd, by);
     else if (route->state == RIPTIDE_ROUTE_FAILED)
-        snprintf(text, 256, "%s: initcwnd %" PRIu32 ": %s%s%s", state, route->initcwnd, reason,
-                 *reason ? ": " : "", strerror(-route->error));
+        snprintf(text, 256, "%s: initcwnd %" PRIu32 "%s: %s", state, route->initcwnd, by, reason);
     else
         snprintf(text, 256, "%s: %s", state, reason);
 }

@@ -220,7 +220,7 @@ def test_windows_that_the_kernel_refuses_to_the_program_are_said(net, daemon, no
     with daemon("program", command=("env", preloaded, RIPTIDED)) as riptided:
         found = wait_status("a refusal", health="degraded")
         assert found["reason"] == "the kernel refuses 1 windows to the program: Cannot allocate memory"
-        line = f"203.0.113.1: failed: initcwnd {cwnd}: the program's map: Cannot allocate memory\n"
+        line = f"203.0.113.1: failed: initcwnd {cwnd} by the program: Cannot allocate memory\n"
         assert line in riptided.said()
         refuses.unlink()
         wait_status("the window", health="ok")

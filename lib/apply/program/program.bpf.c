@@ -10,7 +10,7 @@
 /* Only one function is loaded, so all others are inlined into it: embed.py refuses calls. */
 #define INLINE static inline __attribute__((always_inline))
 #pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
-#include "window.h"
+#include "apply/program/window.h"
 #pragma clang attribute pop
 
 /* Copied from system headers, which do not compile for this target. */

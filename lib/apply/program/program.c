@@ -53,12 +53,6 @@ static const char *path_below(const char *path, const char *directory)
     return *path ? path : ".";
 }
 
-/* Whether a directory of that path would be one of the tmpfs, or of cgroup v1. */
-static bool is_of_v1(const char *path)
-{
-    return access(UNIFIED, F_OK) == 0 && path_below(path, USUAL) && !path_below(path, UNIFIED);
-}
-
 /* The path from the root of cgroup2, if it is in /sys/fs/cgroup, and that is hidden by sysfs. */
 static const char *hidden_name(const char *path)
 {
@@ -86,8 +80,7 @@ static int cgroup_open(const struct cgroup *cgroup, struct riptide_error *error)
     if (r == -ENOENT && cgroup->at_fd != AT_FDCWD)
         error_set_field(error, "applier.cgroup", "cgroup2 has no directory %s", cgroup->path);
     else if (r == -ENOENT)
-        error_set_field(error, "applier.cgroup", "%s is not there: make it %s", cgroup->path,
-                        is_of_v1(cgroup->path) ? "below " UNIFIED : "first");
+        error_set_field(error, "applier.cgroup", "%s is not there: make it first", cgroup->path);
     else
         error_set_field(error, "applier.cgroup", "%s: %s", cgroup->path, strerror(-r));
     return r == -ENOENT ? r : -EINVAL;
@@ -101,7 +94,7 @@ static int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_e
 {
     struct statfs found;
     bool is_beside_v1 = statfs(USUAL, &found) == 0 && found.f_type == TMPFS_MAGIC;
-    const char *usual = is_beside_v1 ? UNIFIED : USUAL, *hidden, *below;
+    const char *usual = is_beside_v1 ? UNIFIED : USUAL, *hidden;
     CLEANUP(closep) int fd = -1;
 
     *cgroup = (struct cgroup){ .path = strdup(path ? path : usual), .at_fd = AT_FDCWD };
@@ -119,13 +112,6 @@ static int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_e
                                    "--net and riptided@.service do not");
         error_set(error, "%s", "");
         fd = cgroup_open(cgroup, error);
-        /* Whether the path is of a host with cgroup v1 beside it cannot be seen any more. */
-        below = path_below(hidden, "unified");
-        if (fd == -ENOENT && below) {
-            cgroup->name = below;
-            error_set(error, "%s", "");
-            fd = cgroup_open(cgroup, error);
-        }
     }
     return fd < 0 ? fd : 0;
 }
@@ -219,13 +205,11 @@ static int create_maps(struct program *program)
     common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE, MAP_SHARED, fds[FD_COMMON], 0);
     if (common == MAP_FAILED)
         return -errno;
-    *common = (struct window_common){
-        .netns_cookie = program->netns_cookie,
-        .alive_ns = read_clock(CLOCK_MONOTONIC),
-        .is_paused = program->why_paused != NULL,
-        .holdout = ARM_SHARE(program->config->holdout_percent),
-        .seed = program->config->holdout_seed,
-    };
+    common->netns_cookie = program->netns_cookie;
+    common->alive_ns = read_clock(CLOCK_MONOTONIC);
+    common->is_paused = program->why_paused != NULL;
+    common->holdout = ARM_SHARE(program->config->holdout_percent);
+    common->seed = program->config->holdout_seed;
     program->common = common;
     return 0;
 }

@@ -8,7 +8,7 @@
 #ifndef RIPTIDE_LIB_PROGRAM_PROGRAM_H
 #define RIPTIDE_LIB_PROGRAM_PROGRAM_H
 
-#include "window.h"
+#include "apply/program/window.h"
 
 #include <linux/bpf.h>
 #include <riptide/apply.h>
@@ -38,7 +38,7 @@ struct program {
     struct window_common *common; /* memory of the map; NULL: not loaded */
     const char *why_paused;       /* the applier's; NULL: windows are wanted */
     struct riptide_error whys[2]; /* in turn: another reason has another address */
-    const char *reason;           /* one of them, why it was not attached; NULL: it was */
+    const char *reason;           /* one of them: why it is not attached, or was not; NULL: it is */
     /* In the order of setting; the kernel has the first n_written. */
     struct queued *queue;
     uint32_t n_popped, n_written, n_queued;
@@ -64,7 +64,7 @@ int program_stop(struct program *program);
 
 /*
  * Each second or so: attaches the program again after it was detached, or its cgroup was removed
- * and made again. Either is the reason until the next check.
+ * and made again. That is the reason until the next check.
  */
 void program_check(struct program *program);
 
@@ -85,8 +85,8 @@ int windows_find(const struct program *program, const struct riptide_prefix *dst
                  struct riptide_route *route);
 
 /*
- * Call it each second or so. A window that the kernel refused is tried again behind all others,
- * unless its destination has a newer one. Of too many outcomes the oldest are dropped.
+ * Call it each second or so. A window that the kernel refused is tried again before all others, as
+ * it has no memory for those either. Of too many outcomes the oldest are dropped.
  */
 void windows_tick(struct program *program);
 

@@ -8,6 +8,7 @@
 #include "prefix.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_WRITTEN = 64, MAX_OUTCOMES = 512 /* that nobody pops */ };
@@ -16,8 +17,8 @@ int windows_set(struct program *program, const struct riptide_wanted *wanted)
 {
     const struct queued queued = { .wanted = *wanted };
 
-    /* Behind one that the kernel refuses waits the newest of each destination, not all of them. */
-    for (uint32_t i = program->n_queued; program->refusal && i-- > program->n_written + 1;) {
+    /* Where the kernel refuses one the newest of each destination waits, not all of them. */
+    for (uint32_t i = program->n_queued; program->refusal && i-- > program->n_written;) {
         if (prefix_equal(&program->queue[i].wanted.dst, &wanted->dst)) {
             program->queue[i] = queued;
             return 0;
@@ -75,7 +76,7 @@ int windows_pop(struct program *program, struct riptide_route *route)
     if (program->n_popped == program->n_written) {
         route->state = RIPTIDE_ROUTE_FAILED;
         route->error = program->refusal;
-        strncpy(route->reason, "the program's map", sizeof(route->reason) - 1);
+        snprintf(route->reason, sizeof(route->reason), "%s", strerror(-program->refusal));
     }
     return 0;
 }
@@ -97,20 +98,8 @@ int windows_find(const struct program *program, const struct riptide_prefix *dst
 
 void windows_tick(struct program *program)
 {
-    bool is_replaced = false;
-    struct queued refused;
-    uint32_t n;
+    uint32_t n = program->n_popped;
 
-    /* No window waits for one that is refused: it goes to the end, or gives way to a newer one. */
-    if (program->refusal) {
-        refused = program->queue[program->n_written];
-        for (uint32_t i = program->n_written + 1; i < program->n_queued; i++)
-            is_replaced |= prefix_equal(&program->queue[i].wanted.dst, &refused.wanted.dst);
-        if (is_replaced ||
-            array_append(&program->queue, &program->n_queued, &refused, sizeof(refused)) == 0)
-            program->queue[program->n_written++].is_told = true;
-    }
-    n = program->n_popped;
     if (n + MAX_OUTCOMES < program->n_written)
         n = program->n_written - MAX_OUTCOMES;
     program->n_popped = 0;
