@@ -75,6 +75,16 @@ bool is_forked(pid_t pid, struct riptide_error *error)
     return true;
 }
 
+int can_act(pid_t pid, bool is_stopped, struct riptide_error *error)
+{
+    if (is_forked(pid, error))
+        return -ECHILD;
+    if (!is_stopped)
+        return 0;
+    error_set(error, "it was stopped; a new one is needed");
+    return -ESHUTDOWN;
+}
+
 bool is_zero(const void *bytes, size_t n)
 {
     const unsigned char *first = bytes;

@@ -76,6 +76,9 @@ const char *error_without_field(const struct riptide_error *error);
  */
 bool is_forked(pid_t pid, struct riptide_error *error);
 
+/* Whether a call to such an object has an effect. Errors: -ECHILD, -ESHUTDOWN, with a line. */
+int can_act(pid_t pid, bool is_stopped, struct riptide_error *error);
+
 /* The offset of a struct's byte after that field. */
 #define STRUCT_END(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
 

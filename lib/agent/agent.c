@@ -96,23 +96,13 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
     return NULL;
 }
 
-int agent_check(const struct riptide_agent *agent, struct riptide_error *error)
-{
-    if (is_forked(agent->pid, error))
-        return -ECHILD;
-    if (agent->round != ROUND_STOPPED)
-        return 0;
-    error_set(error, "the agent has stopped; a new one is needed");
-    return -ESHUTDOWN;
-}
-
 RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error)
 {
     const struct riptide_applier_config *applier = &agent->stages.applier;
     int r;
 
     error_set(error, "%s", "");
-    r = agent_check(agent, error);
+    r = can_act(agent->pid, agent->round == ROUND_STOPPED, error);
     if (r == 0 && agent->is_started) {
         error_set(error, "it was started before");
         r = -EALREADY;
@@ -176,7 +166,7 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 {
     struct epoll_event events[3];
     bool is_more = false;
-    int n, r = agent_check(agent, NULL);
+    int n, r = can_act(agent->pid, agent->round == ROUND_STOPPED, NULL);
 
     if (r < 0)
         return r;
@@ -301,7 +291,7 @@ int agent_apply_pause(struct riptide_agent *agent)
 
 RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)
 {
-    int r = agent_check(agent, NULL);
+    int r = can_act(agent->pid, agent->round == ROUND_STOPPED, NULL);
 
     if (r < 0)
         return r;

@@ -81,9 +81,6 @@ struct riptide_agent {
 
 /* agent.c */
 
-/* Whether a call can have an effect. Errors: -ECHILD, -ESHUTDOWN, with a line. */
-int agent_check(const struct riptide_agent *agent, struct riptide_error *error);
-
 /* Pauses the applier while a pause was asked for or windows are suspended. */
 int agent_apply_pause(struct riptide_agent *agent);
 

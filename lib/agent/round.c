@@ -192,7 +192,7 @@ static void count_sample(struct riptide_tick *tick, const struct riptide_sample 
 RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
                                      const struct riptide_sample *sample)
 {
-    int r = agent_check(agent, NULL);
+    int r = can_act(agent->pid, agent->round == ROUND_STOPPED, NULL);
 
     if (r < 0)
         return r;

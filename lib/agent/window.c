@@ -155,7 +155,7 @@ RIPTIDE_PUBLIC int riptide_agent_set_hint(struct riptide_agent *agent,
                                           const struct riptide_hint *hint,
                                           struct riptide_error *error)
 {
-    int r = agent_check(agent, error);
+    int r = can_act(agent->pid, agent->round == ROUND_STOPPED, error);
 
     return r < 0 ? r : riptide_estimator_set_hint(agent->estimator, hint, error);
 }
@@ -163,7 +163,7 @@ RIPTIDE_PUBLIC int riptide_agent_set_hint(struct riptide_agent *agent,
 RIPTIDE_PUBLIC int riptide_agent_remove_hint(struct riptide_agent *agent,
                                              const struct riptide_prefix *dst)
 {
-    int r = agent_check(agent, NULL);
+    int r = can_act(agent->pid, agent->round == ROUND_STOPPED, NULL);
 
     return r < 0 ? r : riptide_estimator_remove_hint(agent->estimator, dst);
 }

@@ -36,7 +36,7 @@ struct riptide_applier {
     bool has_work;     /* only from the start on; for ever after the stop */
     uint32_t n_ticks;  /* seconds since the start, up to SHARE_S */
     uint64_t in_force; /* a bit for each of these, the last one lowest: windows were in force */
-    enum { PHASE_NEW, PHASE_STARTED, PHASE_STOPPED } phase;
+    bool is_started, is_stopped;
     struct riptide_route popped, found;
 };
 
@@ -55,7 +55,7 @@ static void set_work(struct riptide_applier *applier, bool has_work)
 {
     eventfd_t value = 1;
 
-    if (applier->phase == PHASE_NEW || applier->has_work == has_work)
+    if (!applier->is_started || applier->has_work == has_work)
         return;
     applier->has_work = has_work;
     if (has_work)
@@ -194,17 +194,6 @@ static int start_backends(struct riptide_applier *applier, struct riptide_error 
     return r;
 }
 
-/* Whether a call can have an effect. */
-static int check(const struct riptide_applier *applier, struct riptide_error *error)
-{
-    if (is_forked(applier->pid, error))
-        return -ECHILD;
-    if (applier->phase != PHASE_STOPPED)
-        return 0;
-    error_set(error, "it was stopped; a new one is needed");
-    return -ESHUTDOWN;
-}
-
 RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
                                          struct riptide_error *error)
 {
@@ -219,8 +208,8 @@ RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
     if (!error)
         error = &ignored;
     error_set(error, "%s", "");
-    r = check(applier, error);
-    if (r == 0 && applier->phase == PHASE_STARTED) {
+    r = can_act(applier->pid, applier->is_stopped, error);
+    if (r == 0 && applier->is_started) {
         error_set(error, "it was started before");
         r = -EALREADY;
     }
@@ -244,7 +233,7 @@ RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
     }
     if (applier->program)
         applier->program->is_beside_routes = has(applier, RIPTIDE_ROUTES);
-    applier->phase = PHASE_STARTED;
+    applier->is_started = true;
     applier->in_force = applier->n_ticks = 1;
     set_work(applier, true);
     return 0;
@@ -258,7 +247,7 @@ RIPTIDE_PUBLIC int riptide_applier_stop(struct riptide_applier *applier)
     if (is_forked(applier->pid, NULL))
         return -ECHILD;
     applier_pause(applier, "stopped");
-    applier->phase = PHASE_STOPPED;
+    applier->is_started = applier->is_stopped = true;
     set_work(applier, true);
     if (applier->program)
         first = program_stop(applier->program);
@@ -278,7 +267,7 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
 {
     uint32_t without_us = wanted->base_cwnd > 0 ? wanted->base_cwnd : KERNEL_CWND;
     struct riptide_wanted bounded = *wanted, by_route;
-    int r = check(applier, NULL);
+    int r = can_act(applier->pid, applier->is_stopped, NULL);
 
     if (r < 0)
         return r;
@@ -305,7 +294,7 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
 
 int applier_pause(struct riptide_applier *applier, const char *why)
 {
-    int r = check(applier, NULL);
+    int r = can_act(applier->pid, applier->is_stopped, NULL);
 
     if (r < 0)
         return r;
@@ -344,13 +333,13 @@ RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
 {
     uint64_t n_seconds;
     bool is_read, is_more = false;
-    int r = check(applier, NULL);
+    int r = can_act(applier->pid, applier->is_stopped, NULL);
 
     if (r < 0)
         return r;
     /* Also after a start that failed, which leaves the timer on. */
     is_read = read(applier->timer_fd, &n_seconds, sizeof(n_seconds)) > 0;
-    if (applier->phase == PHASE_NEW)
+    if (!applier->is_started)
         return 0;
     if (is_read)
         tick(applier, n_seconds);
@@ -425,10 +414,12 @@ void applier_set_holdout(struct riptide_applier *applier, uint32_t share, enum h
 {
     struct window_common *common = common_of(applier);
 
-    if (!common)
+    if (!common || common->phase == phase)
         return;
-    common->phase = phase;
-    common->holdout = share;
+    /* No connection is drawn by the share of the other phase: in between by none. */
+    __atomic_store_n(&common->holdout, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&common->phase, phase, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&common->holdout, share, __ATOMIC_SEQ_CST);
 }
 
 bool applier_find_opened(const struct riptide_applier *applier, uint64_t cookie, bool is_closed,
@@ -458,11 +449,11 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
     const uint64_t seconds = applier->in_force & ((UINT64_C(1) << SHARE_S) - 1);
     struct riptide_applier_stats current = router->stats;
 
-    current.backend = applier->phase == PHASE_NEW ? applier->config.backend : applier->backend;
-    current.is_idle = !applier->has_work || applier->phase == PHASE_STOPPED;
+    current.backend = applier->is_started ? applier->backend : applier->config.backend;
+    current.is_idle = !applier->has_work || applier->is_stopped;
     if (has(applier, RIPTIDE_ROUTES))
         current.is_idle &= !router->has_work;
-    if (applier->phase != PHASE_NEW && applier->why.text[0])
+    if (applier->is_started && applier->why.text[0])
         current.why = applier->why.text;
     for (int i = 0; i < 2; i++) {
         current.rules_reason[i] = router->why_paused ? router->why_paused : router->own[i].reason;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who holds a namespace, by the list of its netlink sockets. */
-#include "applier.h"
+#include "apply/applier.h"
 
 #include "internal.h"
 

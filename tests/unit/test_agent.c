@@ -42,7 +42,7 @@ TEST(calls_after_a_start_or_a_stop_are_refused)
     assert_string_equal(error.text, "it was started before");
     assert_int_equal(riptide_agent_stop(agent, NULL), 0);
     assert_int_equal(riptide_agent_start(agent, &error), -ESHUTDOWN);
-    assert_string_equal(error.text, "the agent has stopped; a new one is needed");
+    assert_string_equal(error.text, "it was stopped; a new one is needed");
     assert_int_equal(riptide_agent_set_paused(agent, true), -ESHUTDOWN);
     assert_int_equal(riptide_agent_set_paused(agent, false), -ESHUTDOWN);
     /* Who stops twice has stopped. */
