@@ -138,7 +138,7 @@ int riptide_agent_stop(struct riptide_agent *agent, struct riptide_error *error)
 int riptide_agent_get_fd(const struct riptide_agent *agent);
 
 /*
- * Does one bounded piece of work: a netlink buffer, a tick or a batch. Outcomes: RIPTIDE_E_MORE; 0:
+ * Does one piece of work, a dump's start, a buffer, a tick or a batch. Outcomes: RIPTIDE_E_MORE; 0:
  * nothing to do until the fd is readable. Errors: -errno after which the agent cannot go on.
  */
 int riptide_agent_dispatch(struct riptide_agent *agent);
