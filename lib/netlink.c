@@ -297,8 +297,3 @@ int netlink_dump_step(struct netlink *netlink, netlink_message_fn *on_message, v
     }
     return r < 0 ? r : 0;
 }
-
-bool netlink_is_absence(int error)
-{
-    return error == -EAFNOSUPPORT || error == -EOPNOTSUPP || error == -ENOENT;
-}

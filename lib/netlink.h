@@ -155,9 +155,6 @@ int netlink_end_error(const struct nlmsghdr *message);
 /* Begins a dump. Errors: of send(2). */
 int netlink_dump(struct netlink *netlink, struct nlmsghdr *request);
 
-/* Whether the error of a dump means that its family or table does not exist. */
-bool netlink_is_absence(int error);
-
 typedef int netlink_message_fn(void *userdata, const struct nlmsghdr *message);
 
 /*

@@ -5,8 +5,7 @@
 
 enum {
     KERNEL_CWND = 10, /* its default initial window, segments (RFC 6928) */
-    START_CWND = 24,  /* ours: while nothing is known, and by routes where the window must be paced;
-                         in wide use, and harmless */
+    START_CWND = 24,  /* ours where nothing is known, or nothing can be paced: in wide use */
     ETHERNET_MSS_BYTES = 1460, /* without TCP options */
     RTO_MIN_US = 200000,       /* its smallest retransmission timeout, TCP_RTO_MIN */
     /*

@@ -109,7 +109,7 @@ static void dump(struct netlink *netlink, uint16_t type, uint8_t family, char *t
 
     while (r == 0)
         r = netlink_dump_step(netlink, on_message, text);
-    if (r < 0 && !netlink_is_absence(r))
+    if (r < 0 && r != -ENOENT)
         strcat(text, "unreadable\n");
 }
 

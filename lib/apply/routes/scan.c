@@ -124,6 +124,12 @@ static void begin(struct router *router)
         routing_begin_routes(&router->routing);
 }
 
+/* Whether the error of a dump means that its family or table does not exist. */
+static bool is_absence(int error)
+{
+    return error == -EAFNOSUPPORT || error == -EOPNOTSUPP || error == -ENOENT;
+}
+
 int scan_step(struct router *router)
 {
     const struct step *step;
@@ -142,7 +148,7 @@ int scan_step(struct router *router)
     if (r == 0)
         return 0;
     /* A route of some 2,000 hops is too large for the kernel to show, and hides those after it. */
-    if (r < 0 && r != -EMSGSIZE && !netlink_is_absence(r)) {
+    if (r < 0 && r != -EMSGSIZE && !is_absence(r)) {
         router->scanning = 0;
         plan_distrust(router);
         return r;
