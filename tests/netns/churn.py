@@ -65,7 +65,8 @@ ROUTING = (
 def addresses(n):
     """n of those to which connections go."""
     step = HOSTS * len(PREFIXES) // n
-    return [f"{prefix}{i:x}" if ":" in prefix else f"{prefix}{i}" for prefix in PREFIXES for i in range(1, HOSTS + 1, step)]
+    forms = [prefix + ("{:x}" if ":" in prefix else "{}") for prefix in PREFIXES]
+    return [form.format(i) for form in forms for i in range(1, HOSTS + 1, step)]
 
 
 class Figures:
@@ -83,7 +84,9 @@ class Figures:
         grow; 0: too short to judge."""
         resident = [row[0] for row in self.rows[max(WARM_UP_S, len(self.rows) // 4):]]
         third = len(resident) // 3
-        return statistics.median(resident[-third:]) - statistics.median(resident[:third]) if third >= MIN_ROWS // 3 else 0
+        if third < MIN_ROWS // 3:
+            return 0
+        return statistics.median(resident[-third:]) - statistics.median(resident[:third])
 
     def judge(self):
         """Raises Violation if memory or files grow."""
@@ -94,8 +97,9 @@ class Figures:
 
     def __str__(self):
         kinds = ", ".join(f"{name} {n}" for name, n in self.events.most_common())
-        lasted, late = ("median {:.1f}, p99 {:.1f}, max {:.1f}".format(*(percentile(values, share) for share in (0.5, 0.99, 1)))
-                        for values in (self.lasted_ms, self.late_ms))
+        lasted, late = (
+            "median {:.1f}, p99 {:.1f}, max {:.1f}".format(*(percentile(values, share) for share in (0.5, 0.99, 1)))
+            for values in (self.lasted_ms, self.late_ms))
         return (f"{sum(self.events.values())} events ({kinds}), {self.n_kills} kills; from an event to "
                 f"the right answers ms: {lasted}; rounds late ms: {late}; growth kB: {self.growth_kb():.0f}")
 
@@ -141,9 +145,12 @@ class Soak(Closing):
         self.watch = Watch(self.host, LASTS_S * (apply != "program"))
         self.undo = []   # commands that repair the damage
         near, far = self.host.path, self.net.world.path
-        self.load = subprocess.Popen(["sh", "-c", f"""n=0; while :; do n=$((n % {HOSTS} + 1)); for net in cb0071 c63364; do
-                                      {CHURN} churn {near} {far} $net$(printf %02x $n) 50; done; done"""],
-                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        load = f"""n=0; while :; do
+            n=$((n % {HOSTS} + 1))
+            for net in cb0071 c63364; do {CHURN} churn {near} {far} $net$(printf %02x $n) 50; done
+        done"""
+        self.load = subprocess.Popen(["sh", "-c", load], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                     start_new_session=True)
         self.kept = [self.net.learned(address) for address in addresses(KEPT)]
         self.start()
         self.kinds = {self.routing: 48, self.hint: 2, self.pause: 1, self.stop_for_a_while: 1}
@@ -222,7 +229,8 @@ class Soak(Closing):
     def routing(self):
         """One of ROUTING; some are repaired at once, others later."""
         family, prefix = self.prefix()
-        fields = {"family": family, "prefix": prefix, "hop": self.rng.choice(GATEWAYS[family]), "words": self.rng.choice(WORDS),
+        fields = {"family": family, "prefix": prefix,
+                  "hop": self.rng.choice(GATEWAYS[family]), "words": self.rng.choice(WORDS),
                   "kind": self.rng.choice(("blackhole", "unreachable", "prohibit")), "n": self.rng.randrange(20, 250),
                   "priority": self.rng.randrange(2000, 30000)}
         weights = [weight for weight, _, _ in ROUTING]
@@ -299,7 +307,8 @@ def main():
             run(soak, options.minutes * 60, figures)
         except (Violation, AssertionError, TimeoutError) as found:
             violation = found
-            print(f"VIOLATION: {found}\nthe last events: {figures.last}\nriptided said: {soak.daemon.said()}", flush=True)
+            print(f"VIOLATION: {found}\nthe last events: {figures.last}\n"
+                  f"riptided said: {soak.daemon.said()}", flush=True)
     print(figures, flush=True)
     return 1 if violation else 0
 

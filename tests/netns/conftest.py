@@ -18,8 +18,8 @@ sys.path[:0] = [str(REPOSITORY / "lab" / name) for name in ("wan", "traffic")]
 import wanbox  # noqa: E402
 
 # Files with long tests, which begin first.
-LONG = ("test_lab.py", "test_invariant.py", "test_faults.py", "test_death.py", "test_control_hostile.py", "test_apply.py",
-        "test_suspension.py", "test_verdict.py", "test_program.py", "test_wan.py")
+LONG = ("test_lab.py", "test_invariant.py", "test_faults.py", "test_death.py", "test_control_hostile.py",
+        "test_apply.py", "test_suspension.py", "test_verdict.py", "test_program.py", "test_wan.py")
 
 
 def pytest_sessionstart():

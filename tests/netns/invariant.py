@@ -34,8 +34,8 @@ class Figures:
         return (f"{n['events']} events in {n['runs']} runs; {n['ours'] / max(n['asked'], 1):.0%} of destinations "
                 f"took a route of ours; after the {len(self.lasted_us)} events that changed an answer "
                 f"({n['seen']} of them were seen) a difference lasted ms: median {median:.2f}, p99 {p99:.2f}, "
-                f"max {most:.2f} (seed {self.longest[1]}: {self.longest[2]}); settled late {n['late']}, by a silent change "
-                f"{n['silent']}, took turns {n['undecided']}, twins parted {n['parted']}")
+                f"max {most:.2f} (seed {self.longest[1]}: {self.longest[2]}); settled late {n['late']}, "
+                f"by a silent change {n['silent']}, took turns {n['undecided']}, twins parted {n['parted']}")
 
 
 class Run(Closing):

@@ -163,9 +163,9 @@ class Host(Closing):
     def server(self, address="", backlog=128):
         """A listening socket, of both families at the address ::."""
         is_both = address == "::"
+        family = socket.AF_INET6 if is_both else socket.AF_INET
         with self.entered():
-            return socket.create_server((address, 0), family=socket.AF_INET6 if is_both else socket.AF_INET, backlog=backlog,
-                                        dualstack_ipv6=is_both)
+            return socket.create_server((address, 0), family=family, backlog=backlog, dualstack_ipv6=is_both)
 
 
 def _words(command):
@@ -372,8 +372,8 @@ def windows(host, table=TABLE):
 
 
 def add_wg_quick_rules(host):
-    """Adds wg-quick(8)'s rules: main first, but without its default route, then the tunnel's table, which has none here. The
-    priorities are fixed, as the kernel's own choice would depend on present rules."""
+    """Adds wg-quick(8)'s rules: main first, but without its default route, then the tunnel's table, which has
+    none here. The priorities are fixed, as the kernel's own choice would depend on present rules."""
     for family in ("-4", "-6"):
         host.ip(family, "rule", "add", "table", "main", "suppress_prefixlength", 0, "pref", 32000)
         host.ip(family, "rule", "add", "not", "fwmark", 51820, "table", 51820, "pref", 32001)

@@ -246,7 +246,8 @@ class Route:
             return f"error {self.error}"
         family, dst, dst_len = self.dst
         name = socket.inet_ntop(family, dst) if dst else "default"
-        described = [(attr, payload.hex() if isinstance(payload, bytes) else payload) for attr, payload in self.likeness[6]]
+        described = [(attr, payload.hex() if isinstance(payload, bytes) else payload)
+                     for attr, payload in self.likeness[6]]
         return (f"{name}/{dst_len} table {self.table} type {self.type} scope {self.likeness[3]} "
                 f"flags {self.likeness[5]:#x} attributes {described}")
 
@@ -329,7 +330,8 @@ class Ways(Closing):
 
     def read(self):
         """(address, TCP's answer, UDP's) of each query; answers are those of Reader.read."""
-        tcp, udp = ([self.reader.read(raw, is_fib_match) for raw, (_, is_fib_match) in zip(self.link.ask(batch), self.asked)]
+        tcp, udp = ([self.reader.read(raw, is_fib_match)
+                     for raw, (_, is_fib_match) in zip(self.link.ask(batch), self.asked)]
                     for batch in self.batches)
         return [(address, ours, base) for (address, _), ours, base in zip(self.asked, tcp, udp)]
 

@@ -6,7 +6,7 @@ import signal
 import socket
 
 import pytest
-from control import ask, connect, derived, one_line, read_line, riptide_json
+from control import ask, connect, derived, labelled, one_line, read_line, riptide_json
 from netns import AS_NOBODY, RIPTIDE, Daemon, routes, rules, wait_until, wait_window, windows
 
 
@@ -61,8 +61,9 @@ def test_off_withdraws_says_so_and_gives_back(net, daemon, apply):
         found = document["route" if apply == "routes" else apply]
         assert (found["state"], found["reason"]) == ("withdrawn", why)
         said = derived(net.host, "203.0.113.1")
-        assert said.startswith(f"203.0.113.1: connections start with 10 segments (the kernel's)\n  why          withdrawn: {why}\n")
-        assert "  do           riptide hint lists hints\n" in said
+        line = labelled("why", f"withdrawn: {why}\n")
+        assert said.startswith(f"203.0.113.1: connections start with 10 segments (the kernel's)\n{line}")
+        assert labelled("do", "riptide hint lists hints\n") in said
         shown = {row[0]: row[1:] for row in ask({"request": "show"})["routes"]}
         assert (shown["203.0.113.1"][:2], shown["203.0.113.1"][-1]) == ([0, None], f"withdrawn: {why}")
         # It is learned on, by all connections of it; the window is back with its end.
@@ -79,7 +80,8 @@ def test_hints_in_force_are_listed_and_sections_stay(net):
             assert hint(net, dst, "--max", "5", "--for", "1h").startswith(f"{dst}: at most 5 for 60 min, ")
         hint(net, "198.51.100.0/28", "--remove")
         for words, said in (
-                (("198.51.100.0/28", "--remove"), "198.51.100.0/28: there is no hint for it; `riptide hint` lists them"),
+                (("198.51.100.0/28", "--remove"),
+                 "198.51.100.0/28: there is no hint for it; `riptide hint` lists them"),
                 (("192.0.2.1", "--max", "20", "--for", "1s"),
                  "192.0.2.1: is part of a destination, which has prefix-len4 = 28"),
                 (("192.0.2.0/28", "--max", "101", "--for", "1s"),
@@ -99,9 +101,10 @@ def test_hints_in_force_are_listed_and_sections_stay(net):
         assert 0 < 36_000_000 - first["for_ms"] < 60_000
         assert (first["cwnd_max"], second["cwnd_max"], second["off"]) == (20, 9, True)
         said = net.host.run(*AS_NOBODY, RIPTIDE, "hint").stdout
-        assert said == f"{'203.0.113.0/24':39} at most 20     for another 10 h\n{'2001:db8::/32':39} no window      for another 9 h\n"
+        assert said == (f"{'203.0.113.0/24':39} at most 20     for another 10 h\n"
+                        f"{'2001:db8::/32':39} no window      for another 9 h\n")
         assert riptide_json(net.host, "status")["hints"] == 2
-        assert "  hints        2 in force: riptide hint\n" in net.host.run(RIPTIDE, "status").stdout
+        assert labelled("hints", "2 in force: riptide hint\n") in net.host.run(RIPTIDE, "status").stdout
 
 
 def test_change_whose_client_has_gone_is_not_carried_out(net):

@@ -58,7 +58,8 @@ class Watched(Daemon):
 
     @staticmethod
     def note_rounds(late, is_over):
-        """How late each round was: {number: ms}. While the other thread is another user, this one may be turned away."""
+        """How late each round was: {number: ms}. While the other thread is another user, this one
+        may be turned away."""
         while True:
             with contextlib.suppress(ValueError, KeyError, OSError):
                 found = ask({"request": "status"})["round"]
@@ -108,8 +109,8 @@ def swarm(n, send, of_one=8):
 def test_200_clients_that_never_read(net, full):
     with full() as daemon:
         before = count_fds(daemon.pid)
-        for send in (b"", b'{"request":"show"}\n', b'{"request":"show"}\n' * 200, b'{"request":"status"}\n' * 200, b'{"request":',
-                     b"garbage\n" * 500, b"\0" * 4096, b"[" * 4095 + b"\n", bytes(range(256)) * 100):
+        for send in (b"", b'{"request":"show"}\n', b'{"request":"show"}\n' * 200, b'{"request":"status"}\n' * 200,
+                     b'{"request":', b"garbage\n" * 500, b"\0" * 4096, b"[" * 4095 + b"\n", bytes(range(256)) * 100):
             with swarm(200, send):  # once before measuring, as memory is kept for reuse
                 pass
             with contextlib.ExitStack() as clients, daemon.unharmed(f"200 clients, {send[:20]!r}"):
@@ -163,13 +164,16 @@ def ask(name):
 
 
 def test_the_places_of_one_user_do_not_shut_out_another(net, watched):
+    def ask_as_nobody():
+        return net.host.run(*AS_NOBODY, RIPTIDE, "status", check=False)
+
     with swarm(48, b"", of_one=48):
-        done = wait_until(lambda: (done := net.host.run(*AS_NOBODY, RIPTIDE, "status", check=False)).returncode and done, "all places of that user")
+        done = wait_until(lambda: (done := ask_as_nobody()).returncode and done, "all places of that user")
         assert (done.returncode, done.stderr) == (1, "riptide: status: too many clients; try again\n")
         net.host.run(*as_user(65533, 'assert ask("status")["ok"]'))
         net.host.run(RIPTIDE, "pause")
         net.host.run(RIPTIDE, "resume")
-    wait_until(lambda: net.host.run(*AS_NOBODY, RIPTIDE, "status", check=False).returncode == 0, "they are gone")
+    wait_until(lambda: ask_as_nobody().returncode == 0, "they are gone")
 
 
 @contextlib.contextmanager

@@ -44,7 +44,8 @@ class Life(Run):
         assert found == {prefix_key(dst): [(cwnd, PROTOCOL)] for dst, cwnd in wanted.items()}
         for family, length in (("-4", 31), ("-6", 127)):
             ours, main, *_ = self.host.ip(family, "rule").splitlines()[1:]
-            assert ours == f"32765:\tfrom all iif lo ipproto tcp lookup {TABLE} suppress_prefixlength {length} proto {PROTOCOL}"
+            assert ours == (f"32765:\tfrom all iif lo ipproto tcp lookup {TABLE} "
+                            f"suppress_prefixlength {length} proto {PROTOCOL}")
             assert main == "32766:\tfrom all lookup main"
         assert f"proto {PROTOCOL}" not in self.host.ip("nexthop")
 

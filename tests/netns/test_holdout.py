@@ -92,8 +92,8 @@ def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
     connect, near, _ = path
 
     def started(percent):
-        return Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", percent,
-                      "--state", tmp_path / "state", interval="100ms")
+        return Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful",
+                      "--holdout-percent", percent, "--state", tmp_path / "state", interval="100ms")
 
     def counts():
         effect = status()["apply"]["effect"]

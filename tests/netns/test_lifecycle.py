@@ -122,7 +122,8 @@ def leave(net, table=7300, priority=32765):
                     "proto", PROTOCOL, "initcwnd", 40)
 
 
-@pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush"), None], ids=["riptide", "riptided", "start"])
+@pytest.mark.parametrize("command", [(RIPTIDE, "flush"), (RIPTIDED, "--flush"), None],
+                         ids=["riptide", "riptided", "start"])
 @pytest.mark.parametrize("table", [TABLE, 7300])
 @pytest.mark.parametrize("priority", [32765, 32000])
 def test_what_a_dead_one_left_goes_and_what_is_not_ours_stays(net, command, table, priority):
@@ -196,7 +197,8 @@ def test_a_kernel_without_policy_routing_gets_no_routes(net, preload):
     with Driver(net.host, prefix=("env", preload(without(34, 10)))) as driver:
         driver.follow("set 203.0.113.1 40", "set 2001:db8::1 40")
         assert is_ours(net.host, "203.0.113.1")
-        assert driver.routes["2001:db8::1"] == "route 2001:db8::1 left alone 40 this kernel has no policy routing for its family"
+        assert driver.routes["2001:db8::1"] == (
+            "route 2001:db8::1 left alone 40 this kernel has no policy routing for its family")
         assert "initcwnd" not in net.host.ip("-6", "route", "show", "table", "all")
 
 
@@ -263,7 +265,8 @@ def test_stop_hook_reads_no_file(net, tmp_path):
     with Daemon.learned(net, "203.0.113.1", table=99) as daemon:
         daemon.kill()
     (tmp_path / "riptided.conf").write_text("no sense\n")
-    assert "removed: rules 2, routes 1\n" in net.host.run(RIPTIDED, "--flush", "--config", tmp_path / "riptided.conf").stderr
+    done = net.host.run(RIPTIDED, "--flush", "--config", tmp_path / "riptided.conf")
+    assert "removed: rules 2, routes 1\n" in done.stderr
     assert snapshot(net.host) == before
     # A wrong command line is the user's mistake.
     for table in "x", "254":
@@ -302,7 +305,8 @@ def test_a_pause_and_a_hint_outlive_a_restart_and_a_crash(net, daemon, tmp_path,
     for is_killed in (False, True):
         with started(has_rules=False) as riptided:
             assert starts_with() == 10 and rules(net.host) == []
-            assert "riptided: paused, as before the start: no window is given until `riptide resume`\n" in riptided.said()
+            assert ("riptided: paused, as before the start: no window is given until `riptide resume`\n"
+                    in riptided.said())
             assert "hints that go on from before the start: 1\n" in riptided.said()
             wait_rounds()
             assert (status()["health"], starts_with()) == ("paused", 10)

@@ -10,7 +10,8 @@ from pathlib import Path
 import cgroups
 import pytest
 from control import wait_rounds
-from netns import DEADLINE_S, MOUNTED, RIPTIDE, RIPTIDED, Daemon, Network, rules, snapshot, wait_until, wait_window, windows
+from netns import (DEADLINE_S, MOUNTED, RIPTIDE, RIPTIDED, Daemon, Network, rules, snapshot, wait_until,
+                   wait_window, windows)
 from programs import Program
 
 
@@ -153,7 +154,8 @@ def test_where_no_cgroup_can_be_found_it_says_who_hides_them(net, cgroup):
     for below in ((), ("--cgroup", "/sys/fs/cgroup/below")):
         done = net.host.run(*command, "--apply", "program", *below, check=False)
         assert done.returncode == 2
-        assert "no cgroup2 is mounted here: `ip netns exec` hides it; nsenter --net and riptided@.service do not" in done.stderr
+        assert ("no cgroup2 is mounted here: `ip netns exec` hides it; nsenter --net and riptided@.service do not"
+                in done.stderr)
 
 
 def test_a_directory_that_is_not_in_a_hidden_cgroup2_is_said(net):

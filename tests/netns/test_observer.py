@@ -12,8 +12,8 @@ import subprocess
 import time
 
 import pytest
-from netns import (AS_NOBODY, DEADLINE_S, MOUNTED, WITHOUT_NET_ADMIN, Connection, Daemon, cookie_of, observe, ss, wait_until,
-                   wait_window)
+from netns import (AS_NOBODY, DEADLINE_S, MOUNTED, WITHOUT_NET_ADMIN, Connection, Daemon, cookie_of, observe, ss,
+                   wait_until, wait_window)
 from programs import Program
 from waiting import stopped
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where connections show a smaller path MTU than their link there is no route, for as long; segments keep their size."""
+"""While connections show a smaller path MTU than their link there is no route; segments keep their size."""
 
 import contextlib
 import socket
@@ -15,7 +15,7 @@ LINK_BYTES, NARROW_BYTES = 1500, 1300
 
 @pytest.fixture
 def connect(net):
-    """A function that connects to a host behind a link of the world with a small MTU, which announces too large an MSS."""
+    """A function that connects to a host behind a link with a small MTU, which announces too large an MSS."""
     with contextlib.ExitStack() as stack:
         host = stack.enter_context(Host("far"))
         join(net.world, "eth2", host, "eth0")
@@ -113,9 +113,9 @@ def test_path_that_must_fragment_carries_connections(net, driver, connect):
     connect(4).send(50_000)
 
 
-# An open connection's segments keep their size after the route to its peer was rewritten. The kernel removes the device from a
-# deleted route, and a connection that has it cached reads the MTU of none, 68, before it looks up another: docs/design.md, "Our
-# routes carry the MTU of their link".
+# An open connection's segments keep their size after the route to its peer was rewritten. The kernel removes
+# the device from a deleted route, and a connection that has it cached reads the MTU of none, 68, before it looks
+# up another: docs/design.md, "Our routes carry the MTU of their link".
 BEHIND = {4: "198.51.100.7", 6: "2001:db8::7"}
 SEGMENTS, SEGMENT_BYTES = 20, 1400  # less than fits, with any TCP options
 GET_MTU = {4: (0, 14), 6: (41, 24)}  # IP_MTU, IPV6_MTU

@@ -31,7 +31,8 @@ def test_a_forged_source_teaches_nothing(net):
             assert observe(net.host).keys() == windows(net.host).keys() == {PEER}
 
 
-# A user, root of a namespace of its own, takes the ports of a PID and asks for the groups, then that PID starts a command.
+# A user, root of a namespace of its own, takes the ports of a PID and asks for the groups, then that PID
+# starts a command.
 SQUAT = """
 import ctypes, os, resource, select, socket, sys
 n, groups, pid, done = int(sys.argv[1]), os.stat("/proc/self/ns/pid").st_ino, os.getpid(), os.pipe()
@@ -75,8 +76,8 @@ def test_who_listens_to_all_groups_of_netlink_holds_nothing(net):
             assert len(rules(net.host)) == 2
 
 
-CONTAINER = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount", "--propagation", "private", "sh", "-c",
-             'mkdir -p /run/riptide && mount -t tmpfs none /run/riptide && exec "$0" "$@"')
+CONTAINER = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount", "--propagation", "private",
+             "sh", "-c", 'mkdir -p /run/riptide && mount -t tmpfs none /run/riptide && exec "$0" "$@"')
 
 
 @pytest.mark.parametrize("first, second", [
@@ -89,7 +90,8 @@ def test_a_container_that_shares_the_network_alone_has_the_same_claim(net, first
         done = net.host.run(*second, RIPTIDED, "--once", check=False)
         assert done.returncode == 1
         assert "a process that cannot be seen from here already manages this network namespace" in done.stderr
-        assert "nothing removed: a process that cannot be seen from here " in net.host.run(*second, RIPTIDED, "--flush").stderr
+        done = net.host.run(*second, RIPTIDED, "--flush")
+        assert "nothing removed: a process that cannot be seen from here " in done.stderr
         assert len(before) == 2 and rules(net.host) == before
 
 

@@ -106,7 +106,8 @@ def test_more_windows_are_written_than_a_dispatch_writes(net, cgroup):
     with Windows(net.host, cgroup) as windows:
         windows.follow(*(f"set 203.0.113.{last} {10 + last}" for last in range(1, 151)))
         applied = [f"route 203.0.113.{last} applied {10 + last} " for last in range(1, 151)]
-        wait_until(lambda: list(windows.routes.values()) == applied or not windows.later(), "memory for them, as in set()")
+        wait_until(lambda: list(windows.routes.values()) == applied or not windows.later(),
+                   "memory for them, as in set()")
         for last in (1, 64, 65, 128, 129, 150):
             assert net.connect(f"203.0.113.{last}").cwnd() == 10 + last
 

@@ -178,8 +178,8 @@ class Story(Twins):
             # The kernel adds the route to an IPv6 address later, and announces no end of one that it has not added yet.
             if " addr add " in line:
                 address = line.split(" addr add ")[1].split()[0].partition("/")[0]
-                wait_until(lambda: f"local {address} " in side.host.ip(*line.split()[1:2], "route", "show", "table", "local"),
-                           f"the route to {address}")
+                show = *line.split()[1:2], "route", "show", "table", "local"
+                wait_until(lambda: f"local {address} " in side.host.ip(*show), f"the route to {address}")
         if sign == "~":
             self.driver.later()
         wait_until(lambda: self.is_right(line, sign), f"all as it should be behind: {line}")
@@ -219,8 +219,8 @@ def test_forwarded_packets_and_udp_do_not_use_our_table(net, driver, family):
 def test_rules_by_marks_or_for_udp_leave_every_window(net, driver, family):
     """Marks of Istio, AWS, Cilium, VPN scripts, Kubernetes, Calico, Tailscale, wg-quick."""
     net.host.ip(f"-{family}", "route", "add", "default", "via", SECOND[family], "table", 100)
-    for mark in ("0x539", "0x40/0x40", "0x80/0x80", "0x100/0x100", "0x200/0xf00", "0x1000/0x1000", "0x4000/0x4000",
-                 "0x8000/0x8000", "0x10000/0x10000", "0x20000/0x20000", "0x100000/0x100000", "0x80000/0xff0000", "0xca6c"):
+    for mark in ("0x539 0x40/0x40 0x80/0x80 0x100/0x100 0x200/0xf00 0x1000/0x1000 0x4000/0x4000 0x8000/0x8000 "
+                 "0x10000/0x10000 0x20000/0x20000 0x100000/0x100000 0x80000/0xff0000 0xca6c").split():
         net.host.ip(f"-{family}", "rule", "add", "pref", 100, "fwmark", mark, "lookup", 100)
     net.host.ip(f"-{family}", "rule", "add", "pref", 90, "ipproto", "udp", "lookup", 100)
     driver.follow(f"set {PEER[family]} 40")
@@ -240,7 +240,8 @@ SEVERAL_HOPS = """
 @pytest.mark.parametrize("before, lines, touches", [
     (SEVERAL_HOPS, "link add apart type veth peer name sink\nlink del apart", 0),
     ("", "addr add 10.0.1.77/32 dev eth1\naddr del 10.0.1.77/32 dev eth1\naddr add fd00:0:0:1::77/128 dev eth1", 0),
-    ("", "link set eth0 promisc on\nlink set eth0 promisc off\nlink set eth0 alias uplink\nlink set eth0 txqueuelen 1234", 0),
+    ("", "link set eth0 promisc on\nlink set eth0 promisc off\n"
+         "link set eth0 alias uplink\nlink set eth0 txqueuelen 1234", 0),
     ("", "nexthop add id 1 via 10.0.0.1 dev eth0", 1),
     ("", "link set eth0 mtu 1400", 1), ("", "link set eth0 down", 1),
 ], ids=["other link", "other address", "link's other properties", "other next hop", "link's MTU", "link down"])

@@ -233,7 +233,8 @@ def test_unit_stops_with_a_flush_and_has_two_capabilities(unit):
 def test_an_instance_has_its_own_namespace_and_files():
     options = "--config /etc/riptide/%i.conf --control /run/riptide-%i/control"
     lines = (BUILD / "cli" / "riptided@.service").read_text().splitlines()
-    assert {"NetworkNamespacePath=/run/netns/%i", "RuntimeDirectory=riptide-%i", "StateDirectory=riptide-%i"} <= set(lines)
+    assert {"NetworkNamespacePath=/run/netns/%i", "RuntimeDirectory=riptide-%i",
+            "StateDirectory=riptide-%i"} <= set(lines)
     assert all(line.endswith(f" {options}") for line in lines if re.match(r"Exec\w+=/\S+/riptided\b", line))
 
 

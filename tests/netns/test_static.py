@@ -35,7 +35,8 @@ def test_it_is_small_and_needs_nothing(root):
 
 def test_it_lives_in_a_root_with_proc_alone(net, root):
     (root / "proc").mkdir()
-    command = ("unshare", "--mount", "sh", "-c", f'mount -t proc proc {root}/proc && exec chroot {root} /riptided "$@"', "sh")
+    command = ("unshare", "--mount", "sh", "-c",
+               f'mount -t proc proc {root}/proc && exec chroot {root} /riptided "$@"', "sh")
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     with Daemon(net.host, "--state", "/state", command=command) as daemon:
         assert wait_window(net.host, "203.0.113.1") == cwnd

@@ -90,8 +90,8 @@ def test_windows_that_do_harm_are_suspended_and_are_tried_again_twice_as_late(sh
     state = tmp_path / "state"
 
     def riptided(has_rules):
-        return Daemon(near, "--apply", backend, "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND, "--pacing", "no",
-                      "--holdout-percent", 20, "--state", state, has_rules=has_rules)
+        return Daemon(near, "--apply", backend, "--cgroup", cgroup, "--cwnd-min", CWND, "--cwnd-max", CWND,
+                      "--pacing", "no", "--holdout-percent", 20, "--state", state, has_rules=has_rules)
 
     def suspended():
         apply = status()["apply"]
@@ -147,7 +147,8 @@ def test_without_arms_windows_are_given_and_outcomes_are_left_for_another_time(n
     below = ("--cgroup", cgroup) if not {"--cgroup", "routes"} & set(words) else ()
     with Daemon(net.host, *below, "--policy", "careful", "--holdout-percent", 5,
                 *words, "--state", state) as daemon:
-        assert "outcomes of connections: 0: those of the file wait until connections are held out again\n" in daemon.said()
+        assert ("outcomes of connections: 0: those of the file wait until connections are held out again\n"
+                in daemon.said())
         wait_until(lambda: net.starts("203.0.113.1") > 10, "a window")
         assert not status()["apply"]["suspended_s"]
     assert state.read_text().partition("outcome=")[2] == tail

@@ -131,7 +131,8 @@ def test_what_cannot_be_written_does_no_harm(net, command):
 @contextlib.contextmanager
 def many_routes_change(host):
     """Makes many routes, whose link changes all the time during the `with`."""
-    host.batch("link add idle0 type veth peer name idle1\nlink set idle1 up\naddr add 10.9.9.1/24 dev idle0\nlink set idle0 up\n"
+    host.batch("link add idle0 type veth peer name idle1\nlink set idle1 up\n"
+               "addr add 10.9.9.1/24 dev idle0\nlink set idle0 up\n"
                + "".join(f"route add 20.{n >> 16}.{n >> 8 & 255}.{n & 255} dev idle0\n" for n in range(140_000)))
     with host.running("sh", "-c", "while ip link set idle0 mtu 1400 && ip link set idle0 mtu 1500; do :; done"):
         yield

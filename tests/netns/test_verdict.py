@@ -21,9 +21,10 @@ def check_metrics(text, found):
               for arm in ("with_window", "held_out")]
     assert found["connections"] + found["held_out"] <= sum(opened)
     assert figures["riptide_effect_connections{arm=holdout}"] == found["held_out"]
-    for name, member in (("time", "time"), ("retransmitted", "retransmitted")):
+    for name in ("time", "retransmitted"):
         for bound, key in (("estimate", "change"), ("low", "low"), ("high", "high")):
-            assert figures[f"riptide_effect_{name}_ratio{{bound={bound}}}"] == pytest.approx(found[member][key], rel=1e-4)
+            figure = figures[f"riptide_effect_{name}_ratio{{bound={bound}}}"]
+            assert figure == pytest.approx(found[name][key], rel=1e-4)
     manual = (REPOSITORY / "docs/operations.md").read_text()
     names = set(re.findall("^# TYPE ([a-z0-9_]+) ", text, re.MULTILINE))
     effects = {name for name in names if name.startswith("riptide_effect_")}
@@ -71,5 +72,6 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         assert found["holdout_percent"] == 50 and not found["is_settled"]
         transfers(3000)
         after = riptide_json(near, "verdict")
-        n_small = [int(re.search(r"(\d+) fit into ten segments", answer.pop("left_out"))[1]) for answer in (found, after)]
+        n_small = [int(re.search(r"(\d+) fit into ten segments", answer.pop("left_out"))[1])
+                   for answer in (found, after)]
         assert after == found and n_small[1] >= n_small[0] + 15  # small ones do not count
