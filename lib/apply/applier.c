@@ -189,7 +189,7 @@ static int start_backends(struct riptide_applier *applier, struct riptide_error 
         error_set(error, "%s", "");
         r = router_start(applier->router, false, error);
     }
-    if (is_auto && applier->has_cgroup && has(applier, RIPTIDE_ROUTES))
+    if (r == 0 && is_auto && applier->has_cgroup && has(applier, RIPTIDE_ROUTES))
         applier_add_why(applier, "routes serve all of the host, not its cgroup alone");
     return r;
 }

@@ -81,7 +81,7 @@ def test_a_cgroup_that_is_not_there_yet_is_waited_for(net, tmp_path):
 
 def test_auto_takes_no_routes_in_place_of_a_cgroup_that_is_none(net, tmp_path):
     """They would serve all of the host; where it is not there yet, a line says so."""
-    done = net.host.run(RIPTIDED, "--cgroup", tmp_path, check=False)
+    done = net.host.run(RIPTIDED, "--check", "--cgroup", tmp_path, check=False)
     assert done.returncode == 2 and f"{tmp_path} is no directory of cgroup2" in done.stderr
     with Daemon(net.host, "--cgroup", tmp_path / "later") as riptided:
         assert f"is not there: make it first; {OF_ALL}\n" in riptided.said()

@@ -42,24 +42,17 @@ static int mount_privately(void)
     return (int)syscall(SYS_fsmount, context_fd, FSMOUNT_CLOEXEC, 0);
 }
 
-/* The path from that directory; NULL: it is not in it. */
-static const char *path_below(const char *path, const char *directory)
-{
-    size_t n = strlen(directory);
-
-    if (strncmp(path, directory, n) != 0 || (path[n] && path[n] != '/'))
-        return NULL;
-    path += n + strspn(path + n, "/");
-    return *path ? path : ".";
-}
-
 /* The path from the root of cgroup2, if it is in /sys/fs/cgroup, and that is hidden by sysfs. */
 static const char *hidden_name(const char *path)
 {
+    const size_t n = strlen(USUAL);
     struct statfs found;
-    bool is_hidden = statfs(USUAL, &found) == 0 && found.f_type == SYSFS_MAGIC;
 
-    return is_hidden ? path_below(path, USUAL) : NULL;
+    if (statfs(USUAL, &found) < 0 || found.f_type != SYSFS_MAGIC || strncmp(path, USUAL, n) != 0 ||
+        (path[n] && path[n] != '/'))
+        return NULL;
+    path += n + strspn(path + n, "/");
+    return *path ? path : ".";
 }
 
 /* An fd, also of a directory that was made anew. Errors: -ENOENT, which may pass; -EINVAL. */

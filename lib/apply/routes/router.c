@@ -140,8 +140,9 @@ static int scan(struct router *router, uint32_t parts)
 }
 
 /*
- * Scans, which where the namespace is claimed removes all rules of ours, and routes that we do not
- * know: again until one finds no route, as the kernel may omit some while others go, or change.
+ * Scans, which counts all rules of ours, and routes that we do not know, and where the namespace is
+ * claimed removes them: again until one finds no route, as the kernel may omit some while others
+ * go, or change.
  */
 static int remove_unknown(struct router *router, uint32_t parts)
 {
@@ -154,8 +155,9 @@ static int remove_unknown(struct router *router, uint32_t parts)
         router->removal_error = 0;
         r = scan(router, parts);
         n_interrupted += router->is_interrupted;
-    } while (r == 0 && (router->removed.routes > n_before ||
-                        (router->is_interrupted && n_interrupted < MAX_INTERRUPTED)));
+    } while (r == 0 && router->is_claimed &&
+             (router->removed.routes > n_before ||
+              (router->is_interrupted && n_interrupted < MAX_INTERRUPTED)));
     return r < 0 ? r : router->removal_error;
 }
 
@@ -173,7 +175,7 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     router->is_claimed = !router->config.dry_run;
     /* A predecessor's also where a conflict prevents the start: they lead TCP to old routes. */
     if (r == 0)
-        r = router->config.dry_run ? scan(router, parts) : remove_unknown(router, parts);
+        r = remove_unknown(router, parts);
     if (r == 0 && has_rules)
         r = plan_check_place(router, error);
     if (r == 0 && has_rules && router->is_claimed && !router->why_paused)
@@ -209,23 +211,19 @@ int router_stop(struct router *router)
 int router_flush(struct router *router, struct riptide_error *error)
 {
     const struct rule none = { .family = AF_INET, .table = router->config.table };
+    const bool is_dry = router->config.dry_run;
     int r;
 
-    if (router->config.dry_run) {
-        r = scan(router, SCAN_RULES | SCAN_ROUTES);
-        if (r == 0 && router->removed.rules + router->removed.routes > 0)
-            say_removed(router, "", error);
-        return r;
-    }
-    router->is_claimed = true;
+    router->is_claimed = !is_dry;
     r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
     /* Where nothing was there to be removed, the kernel has not said yet whether we may. */
-    if (r == 0 && netlink_request(&router->channel,
-                                  message_rule(netlink_room(&router->channel), RTM_DELRULE, &none),
-                                  NULL) == -EPERM)
+    if (r == 0 && !is_dry &&
+        netlink_request(&router->channel,
+                        message_rule(netlink_room(&router->channel), RTM_DELRULE, &none),
+                        NULL) == -EPERM)
         r = -EPERM;
-    if (r == 0)
-        say_removed(router, "removed: ", error);
+    if (r == 0 && (!is_dry || router->removed.rules + router->removed.routes > 0))
+        say_removed(router, is_dry ? "" : "removed: ", error);
     return r;
 }
 
