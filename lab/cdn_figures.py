@@ -98,8 +98,7 @@ def gains(probes, senders, n_bytes, arm):
 
 def shares(probes, arm, n_bytes, senders):
     """Percentiles, over all destinations, at which the arm is at least 5 % faster, and slower."""
-    without, with_us = (numpy.percentile(probes.times_ms(one, n_bytes, senders=senders),
-                                          range(1, 100))
+    without, with_us = (numpy.percentile(probes.times_ms(one, n_bytes, senders=senders), range(1, 100))
                         for one in ("none", arm))
     return (100 * float(numpy.mean(with_us < 0.95 * without)),
             100 * float(numpy.mean(with_us > 1.05 * without)))

@@ -45,10 +45,10 @@ class Evaluation:
     def __init__(self, name, folder, options):
         self.name = name
         self.folder = folder
-        self.quick = options.quick
-        self.seed = options.seed
+        self.quick, self.seed = options.quick, options.seed
         # Which cells and arms, how often, after what time; None, or if an evaluation has no choice
-        self.cells, self.arms, self.repetitions, self.learn_s = options.cells, options.arms, options.repetitions, options.learn
+        self.cells, self.arms = options.cells, options.arms
+        self.repetitions, self.learn_s = options.repetitions, options.learn
         self.random = random.Random(self.seed)
         self.conditions = {"evaluation": name, "quick": self.quick, "seed": self.seed,
                            "kernel": platform.release(), "processors": os.cpu_count()}

@@ -103,11 +103,11 @@ class Testbed:
     def start_riptided(self, names, *options, build=None):
         """Starts riptided on these hosts, waits until all answer; they end with the testbed."""
         cgroup = () if "routes" in options else ("--cgroup", self.cgroup())
+        words = [str(Path(build or BUILD) / "cli" / "riptided"), "--log-level", "warning", "--holdout-percent", "0",
+                 *cgroup, *map(str, options)]
         for name in names:
             with wanbox.inside(name):
-                daemon = subprocess.Popen(
-                    [str(Path(build or BUILD) / "cli" / "riptided"), "--log-level", "warning", "--control",
-                     f"/run/riptide-{name}", "--holdout-percent", "0", *cgroup, *map(str, options)], stdin=subprocess.DEVNULL)
+                daemon = subprocess.Popen([*words, "--control", f"/run/riptide-{name}"], stdin=subprocess.DEVNULL)
             self._daemons.append(daemon)
             self._stack.callback(stop_riptided, daemon)
         end_s = time.monotonic() + 30

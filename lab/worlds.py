@@ -32,8 +32,8 @@ class Path(NamedTuple):
     def words(self, receivers):
         """The path's options for the WAN in a box."""
         buffer_segs = round(self.buffer_bdp * self.rate_mbit * 1e3 / 8 * self.rtt_ms / PACKET_BYTES)
-        return (f"{','.join(f'to={name}' for name in receivers)},delay={self.rtt_ms / 2:g}ms,rate={self.rate_mbit:g}mbit,"
-                f"buffer={buffer_segs * PACKET_BYTES}b")
+        return (f"{','.join(f'to={name}' for name in receivers)},delay={self.rtt_ms / 2:g}ms,"
+                f"rate={self.rate_mbit:g}mbit,buffer={buffer_segs * PACKET_BYTES}b")
 
     def label(self):
         return f"{self.rtt_ms:g} ms, {self.buffer_bdp:g} BDP, {self.congestion}; cross {self.cross}"

@@ -143,11 +143,11 @@ def main(old, new):
     check(run("dpkg", "--verify", *names) == "", "all files are there")
 
     print("run")
-    version = run("riptided", "--version")
-    check(version.startswith("riptided ") and version.split()[1] == run("riptide", "version").split()[1], version.strip())
+    program, version = run("riptided", "--version").split()
+    check(program == "riptided" and version == run("riptide", "version").split()[1], f"riptided {version}")
     check(run(sys.executable, "-c", "import riptide; print(riptide.__version__, len(riptide.observe()))") ==
-          f"{version.split()[1]} 0\n", "the Python package observes")
-    check(importlib.metadata.version("riptide") == version.split()[1], "Python's tools find it and its version")
+          f"{version} 0\n", "the Python package observes")
+    check(importlib.metadata.version("riptide") == version, "Python's tools find it and its version")
     Path("/tmp/host.c").write_text(HOST)
     flags = run("pkg-config", "--cflags", "--libs", "riptide").split()
     run("cc", "-o", "/tmp/host", "/tmp/host.c", *flags)

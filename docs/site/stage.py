@@ -32,8 +32,8 @@ def reference(name, text):
     # Declarations are apart by empty lines, which no struct contains.
     for paragraph in re.split(r"\n\n(?=\S)", body.strip()):
         comment, code = re.match(r"(/\*.*?\*/\n)?(.*)", paragraph, re.S).groups()
-        names = re.findall(r"^(?:struct|enum) (riptide_\w+) \{|^[a-z].*?\b(riptide_\w+)\(|^#define (RIPTIDE_\w+)", code, re.M)
-        names = ["".join(found) for found in names]
+        names = ["".join(found) for found in re.findall(
+            r"^(?:struct|enum) (riptide_\w+) \{|^[a-z].*?\b(riptide_\w+)\(|^#define (RIPTIDE_\w+)", code, re.M)]
         if names:
             heading = ", ".join(names if len(names) <= 4 else names[:1] + ["…"])
             sections.append(f"## {heading}\n\n{prose(comment or '')}\n\n```c\n{code.strip()}\n```\n")

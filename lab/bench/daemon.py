@@ -73,8 +73,7 @@ def spent_ns(pid):
 
 
 def memory_kb(pid, field):
-    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines()
-                if line.startswith(field))
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith(field))
     return int(line.split()[1])
 
 
@@ -111,8 +110,7 @@ def learn(net, name, state):
     with netns.Daemon(net.host, *netns.BY_ROUTES, *POLICY, "--state", state, interval="100ms"):
         for n in range(0, ROUTES, CONNECTIONS_AT_ONCE):
             with connections(net, family, addresses[n:n + CONNECTIONS_AT_ONCE]):
-                netns.wait_until(lambda: len(netns.routes(net.host)) >= n + CONNECTIONS_AT_ONCE,
-                                 "routes")
+                netns.wait_until(lambda: len(netns.routes(net.host)) >= n + CONNECTIONS_AT_ONCE, "routes")
 
 
 def end_ms(net, state):
@@ -123,7 +121,8 @@ def end_ms(net, state):
     os.mkfifo(pipe)
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     command = ("sh", "-c", f'exec "$@" 2>{pipe}', "sh", netns.RIPTIDED)
-    with netns.Daemon(net.host, *netns.BY_ROUTES, *POLICY, "--state", state, command=command, interval="100ms") as daemon:
+    with netns.Daemon(net.host, *netns.BY_ROUTES, *POLICY, "--state", state, command=command,
+                      interval="100ms") as daemon:
         netns.wait_until(lambda: len(netns.routes(net.host)) == ROUTES, "routes")
         peak_kb, before_ns = memory_kb(daemon.pid, "VmHWM"), spent_ns(daemon.pid)
         while select.select([reading], [], [], 0)[0]:
@@ -226,8 +225,8 @@ def bench_restart(options):
             cgroups.mounted(Path(mount)) as root, cgroups.made(root) as cgroup:
         for apply in ("routes", "both"):
             times_ms = [restart_ms(net, cgroup, Path(directory) / "state", apply) for _ in range(options.repeat)]
-            print(f"a restart with {RESTARTED:,} destinations, --apply {apply}: connections start with the kernel's window "
-                  f"for {statistics.median(times_ms):.0f} ms, {max(times_ms):.0f} at most "
+            print(f"a restart with {RESTARTED:,} destinations, --apply {apply}: connections start with the kernel's "
+                  f"window for {statistics.median(times_ms):.0f} ms, {max(times_ms):.0f} at most "
                   f"({verdict(statistics.median(times_ms), 150)})")
 
 
@@ -243,8 +242,9 @@ def bench_show(options):
                     start = time.perf_counter()
                     subprocess.run([netns.RIPTIDE, *words], check=True, stdout=subprocess.DEVNULL)
                     times_ms.append(1e3 * (time.perf_counter() - start))
-                print(f"riptide {' '.join(words)}, {ROUTES:,} routes: {statistics.median(times_ms):.0f} ms "
-                      f"({min(times_ms):.0f} to {max(times_ms):.0f}; {verdict(statistics.median(times_ms), target_ms)})")
+                median_ms = statistics.median(times_ms)
+                print(f"riptide {' '.join(words)}, {ROUTES:,} routes: {median_ms:.0f} ms "
+                      f"({min(times_ms):.0f} to {max(times_ms):.0f}; {verdict(median_ms, target_ms)})")
 
 
 def main():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What it costs to observe N sockets: Riptide, the kernel alone, ss, the paper's script.
 
-Each contender runs as a whole process over the same sockets, by turns; printed are medians with
-their quartiles, of processor time (user and system) and peak memory. ./dev bench observe builds and runs this in a sandbox.
+Each contender runs as a whole process over the same sockets, by turns; printed are medians with their
+quartiles, of processor time (user and system) and peak memory. ./dev bench observe builds and runs this in a sandbox.
 """
 
 import argparse
@@ -240,8 +240,7 @@ def parse_options():
     parser.add_argument("--sockets", default="1000,10000,100000", help="default: %(default)s")
     parser.add_argument("--full", action="store_true", help="1,000,000 as well: 4 GB, ten minutes")
     parser.add_argument("--repeat", type=int, default=7, help="turns of each; default: %(default)s")
-    parser.add_argument("--parts", default="sockets,hosts,memory,growth",
-                        help="some of %(default)s")
+    parser.add_argument("--parts", default="sockets,hosts,memory,growth", help="some of %(default)s")
     options = parser.parse_args()
     options.sockets = sorted({int(n) for n in options.sockets.split(",")})
     if options.full:

@@ -168,9 +168,9 @@ def print_storms(n_routes, n_destinations, seconds):
         newcomers_ms += found["newcomer_ms"]
         resident.append(found["resident_mb"])
         core, placed = (100 * statistics.median(found[name]) for name in ("core", "placed"))
-        print(f"  {storm.name:28} core {percent(found['core'])}, {judge(core <= storm.core, f'at most {storm.core} %')};"
-              f" rule in place {percent(found['placed'])}, {judge(placed >= storm.placed, f'at least {storm.placed} %')}",
-              flush=True)
+        print(f"  {storm.name:28} core {percent(found['core'])}, "
+              f"{judge(core <= storm.core, f'at most {storm.core} %')}; rule in place {percent(found['placed'])}, "
+              f"{judge(placed >= storm.placed, f'at least {storm.placed} %')}", flush=True)
     print(f"  start {statistics.median(starts_ms):.0f} ms ({min(starts_ms):.0f} to {max(starts_ms):.0f}), "
           f"{judge(max(starts_ms) < START_MS, f'under {START_MS} ms')}; a new destination after a change "
           f"{statistics.median(newcomers_ms):.2f} ms of processor time; {max(resident):.1f} MB resident", flush=True)

@@ -92,16 +92,17 @@ def judge(cells, is_busy):
     """The targets, and the cells that miss them."""
     most = BUSY_MEAN_OF_REFERENCE if is_busy else MEAN_OF_REFERENCE
     ours, _ = ratios(cells, OURS, mean)
-    of_bytes = [retrans_percent(cells, arm) for arm in (OURS, REFERENCE)]
+    resent = [retrans_percent(cells, arm) for arm in (OURS, REFERENCE)]
     slow = [(cell, f"{ratio(cell, OURS, mean):.2f}") for cell in cells if ratio(cell, OURS, mean) > WORST_OF_REFERENCE
             and cell.retrans_percent(OURS) > cell.retrans_percent(REFERENCE) - POINTS_LESS]
     targets = [
         Target(f"mean time at most {most} of {REFERENCE}'s", f"{ours:.2f}", ours <= most),
-        Target(f"retransmitted at most {REFERENCE}'s", "{:.1f} and {:.1f} %".format(*of_bytes), of_bytes[0] <= of_bytes[1]),
+        Target(f"retransmitted at most {REFERENCE}'s", "{:.1f} and {:.1f} %".format(*resent), resent[0] <= resent[1]),
         Target(f"no cell above {WORST_OF_REFERENCE}, unless it retransmits {POINTS_LESS} points less",
                f"{len(slow)} of {len(cells)} cells", not slow, slow)]
     for name, statistic in ("p95", p95), ("p99", p99):
         above = [(cell, f"{ratio(cell, OURS, statistic):.2f}") for cell in cells if ratio(cell, OURS, statistic) > 1]
-        targets.append(Target(f"{name} at most {REFERENCE}'s in {100 - 100 * CELLS_ABOVE:g} % of cells",
-                              f"{len(cells) - len(above)} of {len(cells)}", len(above) <= CELLS_ABOVE * len(cells), above))
+        targets.append(Target(
+            f"{name} at most {REFERENCE}'s in {100 - 100 * CELLS_ABOVE:g} % of cells",
+            f"{len(cells) - len(above)} of {len(cells)}", len(above) <= CELLS_ABOVE * len(cells), above))
     return targets

@@ -7,9 +7,9 @@ live of a window (90 s become 0.75 s), one look a minute at the windows. Round t
 compressed. riptided dumps its connections twice a second, which is once a minute of the network's
 time instead of each second as in the paper, so windows follow more slowly.
 
-Assumptions that the paper does not print: idle connections close after 1.5 hours in the mean;
-paths have 100 Mbit/s to 1 Gbit/s and a buffer of half a bandwidth-delay product, and one in ten loses 0.1
-to 1 % of its packets; one PoP is very busy with files of the network's sizes, seven are somewhat. The paper looks at one PoP of a
+Assumptions that the paper does not print: idle connections close after 1.5 hours in the mean; paths have 100
+Mbit/s to 1 Gbit/s and a buffer of half a bandwidth-delay product, and one in ten loses 0.1 to 1 % of its packets;
+one PoP is very busy with files of the network's sizes, seven are somewhat. The paper looks at one PoP of a
 continent with many machines; here each PoP is one machine, so all of the continent's are taken together.
 """
 

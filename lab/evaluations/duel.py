@@ -35,27 +35,29 @@ NEEDED = ("none", judge.REFERENCE, judge.OURS)
 
 
 def write_cells(evaluation, cells, arms):
-    table = evaluation.table("cells", "cell", "arm", "repetitions", "window", "mean_ms", "p95_ms", "p99_ms", "retransmitted_percent")
+    table = evaluation.table("cells", "cell", "arm", "repetitions", "window", "mean_ms", "p95_ms", "p99_ms",
+                             "retransmitted_percent")
     for cell in cells:
-        for arm in arms:
-            table.add(cell.label, arm.name, len(cell.samples[arm.name]), cell.cwnd(arm.name), judge.mean(cell, arm.name),
-                      judge.p95(cell, arm.name), judge.p99(cell, arm.name), cell.retrans_percent(arm.name))
+        for name in (arm.name for arm in arms):
+            table.add(cell.label, name, len(cell.samples[name]), cell.cwnd(name), judge.mean(cell, name),
+                      judge.p95(cell, name), judge.p99(cell, name), cell.retrans_percent(name))
 
 
 def write_arms(evaluation, cells, arms):
     """The means of each arm over all cells."""
     table = evaluation.table("arms", "arm", "saved_percent", "mean", "worst", "p95", "p99", "retransmitted_percent",
                              "window")
-    evaluation.say(f"time saved against a window of ten, means of {len(cells)} cells; times divided by those of {judge.REFERENCE},"
-                   " geometric means")
+    evaluation.say(f"time saved against a window of ten, means of {len(cells)} cells; "
+                   f"times divided by those of {judge.REFERENCE}, geometric means")
     for arm in arms:
         mean, worst = judge.ratios(cells, arm.name, judge.mean)
         p95, p99 = (judge.ratios(cells, arm.name, statistic)[0] for statistic in (judge.p95, judge.p99))
         window = sum(cell.cwnd(arm.name) for cell in cells) / len(cells)
         saved = 100 - sum(100 * judge.mean(cell, arm.name) / judge.mean(cell, "none") for cell in cells) / len(cells)
         row = table.add(arm.name, saved, mean, worst, p95, p99, judge.retrans_percent(cells, arm.name), window)
-        evaluation.say("{arm:<14} saved {saved_percent:.1f} %; mean {mean:.2f}, worst {worst:.2f}; p95 {p95:.2f}, p99 {p99:.2f}; retransmitted"
-                       " {retransmitted_percent:.1f} %; window {window:.0f}".format(**row))
+        evaluation.say("{arm:<14} saved {saved_percent:.1f} %; mean {mean:.2f}, worst {worst:.2f}; "
+                       "p95 {p95:.2f}, p99 {p99:.2f}; retransmitted {retransmitted_percent:.1f} %; "
+                       "window {window:.0f}".format(**row))
     return table.rows
 
 
@@ -116,7 +118,6 @@ def evaluate(evaluation):
     if not misses.rows:
         misses.add("none", "", "")
     evaluation.verdict(
-        f"{judge.OURS} reaches {sum(target.is_met for target in targets)} of {len(targets)} targets"
-        f" in {len(cells)} cells of the grid '{evaluation.conditions['cells']}'; misses.csv names the cells that do not.",
-        f"{n_late} of {n_all} repetitions were left out: a packet was late, or a transfer"
-        " incomplete.")
+        f"{judge.OURS} reaches {sum(target.is_met for target in targets)} of {len(targets)} targets in "
+        f"{len(cells)} cells of the grid '{evaluation.conditions['cells']}'; misses.csv names the cells that do not.",
+        f"{n_late} of {n_all} repetitions were left out: a packet was late, or a transfer incomplete.")

@@ -171,8 +171,8 @@ def draw(evaluation, rows):
     counts = sorted({row["senders"] for row in rows})
     with evaluation.picture("incast") as (_, axes):
         for arm in dict.fromkeys(row["arm"] for row in rows):
-            draw_estimates(axes, counts, [estimate(choose(rows, "goodput_mbps", arm=arm, senders=count)) for count in counts],
-                           label=DRAWN[arm])
+            estimates = [estimate(choose(rows, "goodput_mbps", arm=arm, senders=count)) for count in counts]
+            draw_estimates(axes, counts, estimates, label=DRAWN[arm])
         axes.set(xlabel="senders", ylabel=f"goodput of {RATE_MBPS} Mbit/s", ylim=(0, None))
         axes.legend()
 

@@ -108,7 +108,7 @@ def draw_gains(evaluation, found):
     """The gains by round trip time."""
     with evaluation.picture("gains") as (_, axes):
         for window, by_x in found["rtt"].items():
-            axes.plot(list(by_x), list(by_x.values()), "o-", label=f"window of {window}" + ", the kernel's" * (window == 10))
+            axes.plot(*zip(*by_x.items()), "o-", label=f"window of {window}" + ", the kernel's" * (window == 10))
         axes.set(xscale="log", xlabel="round trip time, ms", ylabel="time saved over a window of 3, percent",
                  ylim=(0, None))
         axes.set_xticks(list(by_x), map(str, by_x))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """does it help? verdicts of riptided where the truth is known: no effect, gains and harm
 
-Eight paths with cross traffic; on each a sender whose riptided holds connections out. The same drawn plan is sent in
-three worlds: `none`, a window of ten for all; `mixed`, 24 but for a fifth; `all`, 24 for all. What a verdict compares is known by the
-arms of all other mixed runs of its path; what windows do, by `all` and `none`. Then windows that do harm, and the
-connections of an operator's first hour. --cells with a regular expression for harm, hour or worlds plays these alone.
+Eight paths with cross traffic; on each a sender whose riptided holds connections out. The same plan is sent in three
+worlds: `none`, a window of ten for all; `mixed`, 24 but for a fifth; `all`, 24 for all. What a verdict compares is
+known by the arms of all other mixed runs of its path; what windows do, by `all` and `none`. Then harmful windows and
+the connections of an operator's first hour. --cells with a regular expression for harm, hour or worlds
+plays these alone.
 """
 
 import os

@@ -27,8 +27,8 @@ def host():
     """A host behind a default route via 10.0.0.2 dev link0."""
     subprocess.run(["ip", "netns", "add", HOST], check=True)
     try:
-        ip_batch(("link set lo up", "link add link0 type veth peer name link1", "link set link1 up", "link set link0 up",
-                  "address add 10.0.0.1/24 dev link0", "route add default via 10.0.0.2"))
+        ip_batch(("link set lo up", "link add link0 type veth peer name link1", "link set link1 up",
+                  "link set link0 up", "address add 10.0.0.1/24 dev link0", "route add default via 10.0.0.2"))
         yield
     finally:
         subprocess.run(["ip", "netns", "delete", HOST], check=True)

@@ -26,7 +26,7 @@ def windows(action):
 
 
 class Farm:
-    """`sockets` to `destinations`, while the context lasts. `prefix` is what runs it in another network namespace, where they all have the kernel's window."""
+    """Sockets, while the context lasts. `prefix` runs it in another network namespace: all have the kernel's window."""
 
     def __init__(self, binary, sockets, destinations, prefix=()):
         self.arguments = [*prefix, str(binary), str(sockets), str(destinations)]
@@ -36,8 +36,7 @@ class Farm:
     def __enter__(self):
         if self.has_windows:
             windows("add")
-        self.process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE)
+        self.process = subprocess.Popen(self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         answer = self.process.stdout.readline()
         if self.has_windows:  # riptided makes no route if the base route has the window already
             windows("del")

@@ -36,7 +36,8 @@ def compile_program(clang: str, source: Path) -> bytes:
     triple = machine.stdout.strip() or "x86_64-linux-gnu"
     with tempfile.NamedTemporaryFile(suffix=".o") as output:
         subprocess.run([clang, "-O2", "-target", "bpfel", "-mcpu=v2", "-Wall", "-Wextra", "-Werror",
-                        f"-I{source.parents[2]}", f"-I/usr/include/{triple}", "-c", source, "-o", output.name], check=True)
+                        f"-I{source.parents[2]}", f"-I/usr/include/{triple}", "-c", source, "-o", output.name],
+                       check=True)
         return Path(output.name).read_bytes()
 
 
@@ -71,7 +72,8 @@ def render(elf: bytes, major: str) -> str:
     if sections[".text"][5]:
         sys.exit("a function was not inlined, and would not be loaded")
     words = list(struct.unpack_from(f"<{code[5] // 8}Q", elf, code[4]))
-    # Without CAP_PERFMON the verifier lets nothing smaller be where a pointer has been, up to Linux 6.7 also where a known number has.
+    # Without CAP_PERFMON the verifier lets nothing smaller be where a pointer has been, up to Linux 6.7 also
+    # where a known number has.
     if any(word & 0xff in SMALL_STORES and word >> 8 & 0xf == STACK for word in words):
         sys.exit("less than 64 bits is written to the stack, which Linux may refuse without CAP_PERFMON")
     for at in range(places[4], places[4] + places[5], 16):
