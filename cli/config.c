@@ -20,11 +20,12 @@ static int set_key(struct settings *settings, const char *key, const char *value
                       "were removed)",
                       key, n > 0 ? " of a [prefix]" : "");
     if (n == 0)
-        return options_set(row, "", settings, value, error);
+        settings->of_file |= UINT64_C(1) << (row - settings_rows);
     /* In a hint 0 means that it is not set. */
-    if (row->kind == &value_u32 && !strcmp(value, "0"))
+    if (n > 0 && row->kind == &value_u32 && !strcmp(value, "0"))
         return refuse(error, -EINVAL, "%s 0: must be above 0", key);
-    return options_set(row, "", &settings->overrides[n - 1], value, error);
+    return options_set(row, "", n > 0 ? (void *)&settings->overrides[n - 1] : settings, value,
+                       error);
 }
 
 /* "[prefix PREFIX]": the keys that follow are of this one. */

@@ -161,7 +161,7 @@ static int finish(struct daemon *daemon)
     if (daemon->ending == ENDING_ONCE) {
         files_save(daemon, true);
         log_line(LOG_WARNING,
-                 "the rule and its routes (%" PRIu64 ") stay, unmaintained, until `riptide flush`",
+                 "rules and %" PRIu64 " routes stay, unmaintained, until `riptide flush`",
                  stats.routes);
         return status;
     }

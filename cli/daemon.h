@@ -54,7 +54,7 @@ struct changes {
     size_t n; /* destinations so far */
 };
 
-enum { HISTORY_HOURS = 48, HISTORY_COUNTERS = 6 };
+enum { HISTORY_HOURS = 48, HISTORY_COUNTERS = 7 };
 
 struct history {
     json_t *hours;                       /* an array, oldest first, as files and answers have it */
@@ -71,6 +71,7 @@ struct health {
     uint64_t late_ns;            /* how long after its time it began */
     uint64_t suspended_until_ns; /* as the last tick saw it */
     uint64_t suspensions;        /* since the start */
+    uint64_t paused_ns;          /* likewise: of rounds at whose end windows were paused */
     uint64_t overflow, unplaced; /* as the last tick saw it, and of its round */
     char failure[96];            /* of the last dump; empty: none */
     bool is_failure_new;         /* since the last tick */
@@ -184,7 +185,7 @@ int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct rip
 /* Drops those that have ended. Returns how many are in force. */
 size_t hints_count(struct daemon *daemon);
 
-/* In files.c: after the start, loads the history, and says what the state has restored. */
+/* In files.c: after the start, what the state has restored: hints, and the history beside it. */
 void files_load(struct daemon *daemon);
 
 /* Whether a state file keeps hints and a pause over a restart. */

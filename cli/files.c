@@ -36,35 +36,22 @@ static const char *history_path(const struct daemon *daemon, char path[PATH_BYTE
     return path;
 }
 
-/* The next save replaces a damaged one. A link or FIFO in its place stays. */
-static void load_history(struct daemon *daemon)
+void files_load(struct daemon *daemon)
 {
     json_t *hours;
     char path[PATH_BYTES];
     struct stat there;
 
+    if (!riptide_agent_get_stats(daemon->agent)->state)
+        return;
+    hints_read(daemon);
+    /* The next save replaces a damaged one. A link or FIFO in its place stays. */
     if (lstat(history_path(daemon, path), &there) < 0 || !S_ISREG(there.st_mode))
         return;
     hours = json_load_file(path, 0, NULL);
     if (json_array_extend(daemon->history.hours, hours) < 0)
         log_line(LOG_WARNING, "%s: damaged, starting empty", path);
     json_decref(hours);
-}
-
-void files_load(struct daemon *daemon)
-{
-    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
-
-    if (!stats->state)
-        return;
-    hints_read(daemon);
-    /* No warning: `riptide status` would have it long after the end of the pause. */
-    if (stats->is_paused)
-        log_line(LOG_INFO,
-                 "paused, as before the start: no window is given until `riptide resume`");
-    if (daemon->n_hints > 0)
-        log_line(LOG_INFO, "hints that go on from before the start: %zu", daemon->n_hints);
-    load_history(daemon);
 }
 
 /* The second and third figures that /proc/net/snmp has of TCP segments; 0 without that file. */
@@ -85,13 +72,13 @@ static void read_segments(uint64_t *sent, uint64_t *retransmitted)
 void files_note_hour(struct daemon *daemon)
 {
     const struct riptide_program_counts opened = health_count_opened(daemon);
-    uint64_t counters[HISTORY_COUNTERS] = {
-        opened.given, opened.held_out, opened.kept, 0, 0, daemon->health.suspensions
-    };
+    uint64_t counters[HISTORY_COUNTERS] = { opened.given, opened.held_out, opened.kept };
     struct riptide_verdict verdict;
     const bool is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
 
     read_segments(&counters[3], &counters[4]);
+    counters[5] = daemon->health.suspensions;
+    counters[6] = daemon->health.paused_ns / NS_PER_S;
     history_note(&daemon->history, clock_read_ns(CLOCK_REALTIME) / NS_PER_S, counters,
                  is_known ? &verdict : NULL);
 }
@@ -104,9 +91,10 @@ static void note(char failure[256], const char *what, int r, const struct riptid
     if (error->field)
         text += strlen(error->field) + strlen(": ");
     if (r < 0 && !failure[0])
-        log_line(LOG_WARNING, "%s not saved: %s", what, text);
+        log_event(LOG_WARNING, &(struct log_fields){ .event = "not saved", .reason = text },
+                  "%s not saved: %s", what, text);
     if (r == 0 && failure[0])
-        log_line(LOG_INFO, "%s saved again", what);
+        log_event(LOG_INFO, &(struct log_fields){ .event = "saved" }, "%s saved again", what);
     snprintf(failure, 256, "%s", r < 0 ? text : "");
 }
 
@@ -189,7 +177,7 @@ void files_tick(struct daemon *daemon, const struct riptide_tick *tick)
         daemon->save_ns = tick->finished_ns + SAVE_INTERVAL_NS;
         files_save(daemon, false);
     }
-    if (settings->metrics && !settings->applier.dry_run &&
+    if (settings->metrics && !settings->applier.dry_run && !settings->once &&
         tick->finished_ns >= daemon->metrics_ns) {
         daemon->metrics_ns = tick->finished_ns + METRICS_ROUNDS * round_ns;
         write_metrics(daemon);

@@ -50,6 +50,7 @@ static void note_tick(struct daemon *daemon, const struct riptide_tick *tick)
         due_ns = last->finished_ns - (last->finished_ns - last->started_ns) % last->interval_ns +
                  last->interval_ns;
         health->late_ns = tick->started_ns > due_ns ? tick->started_ns - due_ns : 0;
+        health->paused_ns += stats->is_paused ? tick->finished_ns - last->finished_ns : 0;
     }
     health->tick = *tick;
     health->n_ticks++;
@@ -85,13 +86,13 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
 const char *health_explain_full(const struct daemon *daemon, char reason[256])
 {
     const struct riptide_estimator_stats *stats = riptide_agent_get_stats(daemon->agent)->estimator;
-    char largest[RIPTIDE_PREFIX_TEXT_BYTES] = "each of many networks";
+    char largest[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    if (stats->largest_destinations > 1)
-        riptide_prefix_format(&stats->largest, largest);
-    snprintf(reason, 256, "%s has %" PRIu32 " of --max-destinations %" PRIu32 "%s", largest,
+    riptide_prefix_format(&stats->largest, largest);
+    snprintf(reason, 256, "%s has %" PRIu32 " of --max-destinations %" PRIu32 ", %s", largest,
              stats->largest_destinations, daemon->settings->estimator.max_destinations,
-             stats->is_full ? "" : "; others of it do not count, as a /24 or /64 has a sixteenth");
+             stats->is_full ? "as many as any network"
+                            : "a sixteenth, as any /24 or /64 may: its others do not count");
     return reason;
 }
 

@@ -86,10 +86,16 @@ json_t *answer_hints(struct daemon *daemon, const struct request *request,
     return json_pack("{s:o}", "hints", hints);
 }
 
-/* Whether the last change is in a state file, which keeps it over a restart. */
-static bool is_kept(const struct daemon *daemon)
+/* A change must outlive a crash. Adds to its answer whether it does, and if not why. */
+static json_t *keep_change(struct daemon *daemon, json_t *answer)
 {
-    return files_keep_state(daemon) && !daemon->state_failure[0];
+    bool is_kept;
+
+    files_save(daemon, false);
+    is_kept = files_keep_state(daemon) && !daemon->state_failure[0];
+    json_object_set_new(answer, "is_kept", json_boolean(is_kept));
+    json_object_set_new(answer, "reason", text_or_null(daemon->state_failure));
+    return answer;
 }
 
 /* Of all destinations: a hint above it would lower nothing. */
@@ -131,13 +137,15 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
     if (hints_add(daemon, &hint, error) != 0)
         return NULL;
     hints_read(daemon);
-    files_save(daemon, false); /* what has changed must outlive a crash */
     snprintf(most, sizeof(most), "at most %" PRIu32, hint.cwnd_max);
-    log_line(LOG_INFO, "hint: %s for %s: windows %s", dst,
-             text_span(span, (double)request->for_ms / 1e3), hint.off ? "off" : most);
-    return json_pack("{s:s, s:b, s:o, s:I, s:b, s:o}", "dst", dst, "off", hint.off, "cwnd_max",
-                     figure_or_null(hint.cwnd_max), "for_ms", request->for_ms, "is_kept",
-                     is_kept(daemon), "reason", text_or_null(daemon->state_failure));
+    log_event(LOG_INFO,
+              &(struct log_fields){
+                  .event = "hint", .destination = dst, .window = hint.off ? 0 : hint.cwnd_max },
+              "hint: %s for %s: windows %s", dst, text_span(span, (double)request->for_ms / 1e3),
+              hint.off ? "off" : most);
+    return keep_change(daemon,
+                       json_pack("{s:s, s:b, s:o, s:I}", "dst", dst, "off", hint.off, "cwnd_max",
+                                 figure_or_null(hint.cwnd_max), "for_ms", request->for_ms));
 }
 
 /* Only those with an end: a section of the file is a hint of the agent as well. */
@@ -155,9 +163,9 @@ json_t *answer_unhint(struct daemon *daemon, const struct request *request,
         return NULL;
     }
     hints_read(daemon);
-    files_save(daemon, false);
-    log_line(LOG_INFO, "hint: %s: removed", text);
-    return json_pack("{s:s}", "removed", text);
+    log_event(LOG_INFO, &(struct log_fields){ .event = "unhint", .destination = text },
+              "hint: %s: removed", text);
+    return keep_change(daemon, json_pack("{s:s}", "removed", text));
 }
 
 json_t *answer_pause(struct daemon *daemon, const struct request *request,
@@ -166,13 +174,11 @@ json_t *answer_pause(struct daemon *daemon, const struct request *request,
     const bool is_paused = !strcmp(request->verb, "pause");
     int r = riptide_agent_set_paused(daemon->agent, is_paused);
 
-    files_save(daemon, false);
     if (r < 0) {
         refuse(error, r, "a rule could not be removed: %s; `riptide flush` removes all",
                strerror(-r));
         return NULL;
     }
-    return json_pack("{s:b, s:f, s:b, s:o}", "paused", is_paused, "suspended_s",
-                     health_suspended_s(daemon), "is_kept", is_kept(daemon), "reason",
-                     text_or_null(daemon->state_failure));
+    return keep_change(daemon, json_pack("{s:b, s:f}", "paused", is_paused, "suspended_s",
+                                         health_suspended_s(daemon)));
 }

@@ -71,8 +71,10 @@ static bool journal_send(int level, const struct log_fields *fields, const char 
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     FILE *out = fdopen(fd, "w");
 
-    if (!out)
+    if (!out) {
+        close(fd);
         return false;
+    }
     connect(fd, (const struct sockaddr *)&journal, sizeof(journal));
     fprintf(out, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n",
             level > LOG_ERR ? level : LOG_ERR, log_program, text);
@@ -84,18 +86,11 @@ static bool journal_send(int level, const struct log_fields *fields, const char 
     return fclose(out) == 0;
 }
 
-/* Whether a line can be written without blocking: a reader that stops must not stop the daemon. */
-static bool is_writable(void)
-{
-    struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
-
-    return poll(&fd, 1, 0) != 0;
-}
-
 void log_event(int level, const struct log_fields *fields, const char *format, ...)
 {
     const bool is_named = level != LOG_INFO && level != LOG_CRIT;
     char text[TEXT_BYTES], line[TEXT_BYTES + 64];
+    struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
     va_list args;
 
     if (level > log_level)
@@ -103,7 +98,8 @@ void log_event(int level, const struct log_fields *fields, const char *format, .
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    if ((log_is_journal && journal_send(level, fields, text)) || !is_writable())
+    /* A reader that stops must not stop the daemon. */
+    if ((log_is_journal && journal_send(level, fields, text)) || poll(&out, 1, 0) == 0)
         return;
     snprintf(line, sizeof(line), "%s: %s%s%s", log_program, is_named ? log_level_name(level) : "",
              is_named ? ": " : "", text);

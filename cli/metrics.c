@@ -33,13 +33,13 @@ static void put_backends(FILE *out, const struct daemon *daemon,
                          const struct riptide_applier_stats *applier)
 {
     const bool is_dry = daemon->settings->applier.dry_run;
-    const bool has_program = (applier->backend & RIPTIDE_PROGRAM) && !applier->program_reason;
     struct riptide_route first;
 
     put(out, "riptide_rules_in_place{family=\"ipv4\"}", !is_dry && !applier->rules_reason[0],
         "Whether our rules are in place, so that TCP uses our routes.");
     put(out, "riptide_rules_in_place{family=\"ipv6\"}", !is_dry && !applier->rules_reason[1], NULL);
-    put(out, "riptide_program_in_place", !is_dry && has_program,
+    put(out, "riptide_program_in_place",
+        !is_dry && applier->backend & RIPTIDE_PROGRAM && !applier->program_reason,
         "Whether the program gives windows.");
     put(out, "riptide_routes{state=\"applied\"}", (double)applier->routes,
         "Destinations by the state of their route.");
@@ -61,7 +61,7 @@ static void put_windows(FILE *out, struct daemon *daemon)
     const struct riptide_program_counts opened = health_count_opened(daemon);
 
     put(out, "riptide_connections_total{opened=\"with_window\"}", (double)opened.given,
-        "Connections by the window with which they opened; by routes alone, as they closed.");
+        "Connections that opened to destinations with a window; by routes alone, all that closed.");
     put(out, "riptide_connections_total{opened=\"held_out\"}", (double)opened.held_out, NULL);
     put(out, "riptide_connections_total{opened=\"without\"}", (double)opened.kept, NULL);
     put(out, "riptide_in_force_ratio", (double)stats->applier->in_force_permille / 1e3,

@@ -111,8 +111,9 @@ json_t *minute_json(const struct minute *minute, const struct riptide_program_co
 enum { HOUR_S = 3600 };
 
 /* Connections by the window with which they opened; segments of all TCP of the namespace. */
-static const char *const names[HISTORY_COUNTERS] = { "with_window", "held_out",     "without",
-                                                     "sent_segs",   "retrans_segs", "suspensions" };
+static const char *const names[HISTORY_COUNTERS] = {
+    "with_window", "held_out", "without", "sent_segs", "retrans_segs", "suspensions", "paused_s",
+};
 
 /* The hour of that time. Those that are too old go, and those of a clock that was set back. */
 static json_t *find_hour(json_t *hours, json_int_t realtime_s)

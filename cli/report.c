@@ -20,16 +20,19 @@ static void describe_scope(char text[128], const struct riptide_scope *scope)
 void report_start(struct daemon *daemon)
 {
     const struct settings *settings = daemon->settings;
-    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-    const bool holds_out = stats->backend & RIPTIDE_PROGRAM && !settings->applier.dry_run;
+    const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
+    const struct riptide_applier_stats *stats = agent->applier;
     const char *by = riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend);
+    struct riptide_verdict verdict;
     char scope[128];
 
     describe_scope(scope, &settings->observer.scope);
+    riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict));
     log_event(LOG_INFO, &(struct log_fields){ .event = "start" },
-              "started, version %s: windows by %s to %s, policy %s, %u %% held out",
-              riptide_version(), stats->backend == RIPTIDE_BOTH ? "program and routes" : by, scope,
-              settings->estimator.policy->name, holds_out ? settings->applier.holdout_percent : 0);
+              "started%s, version %s: windows by %s to %s, policy %s, %g %% held out, hints: %zu",
+              agent->is_paused ? ", paused until `riptide resume`" : "", riptide_version(),
+              stats->backend == RIPTIDE_BOTH ? "program and routes" : by, scope,
+              settings->estimator.policy->name, verdict.holdout_percent, daemon->n_hints);
     if (stats->why)
         log_event(LOG_INFO, &(struct log_fields){ .event = "backend", .reason = stats->why },
                   "--apply auto chose %s: %s", by, stats->why);

@@ -125,7 +125,7 @@ void settings_explain_refusal(const struct settings *settings, struct riptide_er
         riptide_prefix_format(&settings->overrides[given.index].dst, dst);
         snprintf(section, sizeof(section), "[prefix %s] ", dst);
     }
-    is_of_file = settings->file && (is_of_hint || !(settings->given >> (row - settings_rows) & 1));
+    is_of_file = is_of_hint || (settings->of_file & ~settings->given) >> (row - settings_rows) & 1;
     refuse(error, -EINVAL, "%.100s%s%s%s%s", is_of_file ? settings->file : "",
            is_of_file ? ": " : "", section, row->name, given.text + strcspn(given.text, ":"));
 }

@@ -27,6 +27,7 @@ struct settings {
     bool version;
 
     uint64_t given;          /* options of the command line, a bit for each row */
+    uint64_t of_file;        /* keys of the file, likewise */
     const char *file;        /* the file that was read; NULL: none */
     char *text;              /* of it, to which values point */
     char state_of_unit[256]; /* the default of `state` with a service manager */

@@ -101,6 +101,7 @@ static void put_working(const json_t *status)
 {
     const json_t *minute = get(get(status, "apply"), "last_minute");
     const bool has_none = number(minute, "given") + number(minute, "held_out") == 0;
+    const bool by_routes = is_by_routes(status);
     char median[32] = "";
 
     if (number(minute, "cwnd_median") > 0)
@@ -108,11 +109,12 @@ static void put_working(const json_t *status)
     if (json_is_true(get(status, "dry_run")))
         puts("riptide: DRY RUN. Windows are computed, and none is given.");
     else if (number(minute, "opened") == 0)
-        puts("riptide: working. No connection in the last minute.");
+        printf("riptide: working. No connection %s in the last minute.\n",
+               by_routes ? "closed" : "was due a window");
     else
-        printf("riptide: %s. %.0f %% of connections got a window%s.\n",
-               has_none ? "no effect" : "working",
-               100 * real(minute, "given") / real(minute, "opened"), median);
+        printf("riptide: %s. %.0f %% of connections %s%s.\n", has_none ? "no effect" : "working",
+               100 * real(minute, "given") / real(minute, "opened"),
+               by_routes ? "that closed had a window" : "due a window got it", median);
 }
 
 static void put_effect(const json_t *effect)
@@ -137,6 +139,7 @@ static void put_figures(const json_t *status)
 {
     const json_t *apply = get(status, "apply"), *minute = get(apply, "last_minute");
     const json_t *round = get(status, "round");
+    const bool by_routes = is_by_routes(status);
     char span[TEXT_SPAN_BYTES], ago[TEXT_SPAN_BYTES];
 
     if (*text_of(status, "state_failure"))
@@ -145,16 +148,17 @@ static void put_figures(const json_t *status)
         text_field("in force", "%.0f %% of the last minute", real(status, "in_force_percent"));
     /* Those by routes alone are known when they close. */
     if (number(minute, "opened") > 0)
-        text_field("last minute", "%lld %s: %lld with a window, %lld held out, %lld without one",
-                   number(minute, "opened"), is_by_routes(status) ? "closed" : "opened",
-                   number(minute, "given"), number(minute, "held_out"), number(minute, "without"));
+        text_field("last minute", "%lld %s: %lld with %s, %lld held out, %lld without",
+                   number(minute, "opened"), by_routes ? "closed" : "to destinations with a window",
+                   number(minute, "given"), by_routes ? "a window" : "it",
+                   number(minute, "held_out"), number(minute, "without"));
     put_effect(get(apply, "effect"));
     text_field("destinations", "%lld learned, at most %lld; left alone: %lld",
                number(status, "destinations"), number(status, "max_destinations"),
                number(status, "left_alone"));
     if (number(status, "hints") > 0)
         text_field("hints", "%lld in force: riptide hint", number(status, "hints"));
-    if (!strcmp(text_of(apply, "asked"), "auto") && is_by_routes(status))
+    if (!strcmp(text_of(apply, "asked"), "auto") && by_routes)
         text_field("apply", "auto chose routes: %s", text_of(apply, "why"));
     if (json_is_object(round))
         text_field("daemon", "process %lld, running for %s, last round %s ago",
@@ -181,7 +185,8 @@ static void print_hours(const json_t *answer)
         if (json_is_object(effect))
             printf(" %+5.0f %% (%+.0f to %+.0f)", 100 * real(effect, "time"),
                    100 * real(effect, "low"), 100 * real(effect, "high"));
-        puts(number(hour, "suspensions") > 0 ? " suspended" : "");
+        printf("%s%s\n", number(hour, "paused_s") > 0 ? " paused" : "",
+               number(hour, "suspensions") > 0 ? " suspended" : "");
     }
 }
 

@@ -120,6 +120,7 @@ RIPTIDE_PUBLIC int riptide_applier_new(struct riptide_applier **applierp,
     applier->pid = getpid();
     applier->epoll_fd = applier->timer_fd = applier->work_fd = applier->claim.fd = -1;
     applier->restarts_after_idle = read_restarts_after_idle();
+    applier->in_force = 1;
     r = applier_config_take(&applier->config, config, error);
     applier->has_cgroup = applier->config.cgroup;
     applier->backend = applier->config.backend ? applier->config.backend : RIPTIDE_BOTH;
@@ -234,7 +235,7 @@ RIPTIDE_PUBLIC int riptide_applier_start(struct riptide_applier *applier,
     if (applier->program)
         applier->program->is_beside_routes = has(applier, RIPTIDE_ROUTES);
     applier->is_started = true;
-    applier->in_force = applier->n_ticks = 1;
+    applier->n_ticks = 1;
     set_work(applier, true);
     return 0;
 }
@@ -303,6 +304,9 @@ int applier_pause(struct riptide_applier *applier, const char *why)
         applier->program->why_paused = why;
     if (common_of(applier))
         common_of(applier)->is_paused = why != NULL;
+    /* The first second counts as the start leaves it: a state may bring a pause. */
+    if (applier->n_ticks <= 1)
+        applier->in_force = !why;
     return has(applier, RIPTIDE_ROUTES) ? router_set_paused(applier->router, why) : 0;
 }
 

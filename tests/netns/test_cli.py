@@ -93,6 +93,7 @@ def test_configuration_that_is_refused(host, tmp_path):
          "riptided: cannot start: 2001:db8::1: is part of a destination, which has prefix-len6 = 64\n"),
         ("cwnd-max = 5\n",
          f"riptided: cannot start: {path}: cwnd-max: 5; below the smallest window, 10 segments\n"),
+        ("cwnd-min = 200\n", "riptided: cannot start: cwnd-max: 100; below the smallest window, 200 segments\n"),
         ("ttl = 1s\n\0", f"{path}: is no regular file with text"),
     ):
         path.write_text(text)

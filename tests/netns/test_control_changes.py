@@ -25,7 +25,7 @@ def test_hint_lowers_windows_is_taken_back_and_passes(net):
         wait_until(lambda: windows(net.host).get("203.0.113.1") == 20, "the hint")
         assert windows(net.host)["198.51.100.1"] == before["198.51.100.1"]
         removed = riptide_json(net.host, "hint", "203.0.113.0/24", "--remove")
-        assert removed == {"removed": "203.0.113.0/24"}
+        assert removed == {"removed": "203.0.113.0/24", "is_kept": False, "reason": None}
         wait_until(lambda: windows(net.host) == before, "the end of the hint")
         again = net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--remove", check=False)
         assert one_line(again) == ("riptide: hint: 203.0.113.0/24: there is no hint for it; `riptide "
@@ -139,6 +139,7 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
         assert rules(net.host) == []  # at once, before the answer
         assert windows(net.host) == before
         assert net.connect("203.0.113.1").cwnd() == 10
+        wait_until(lambda: net.host.run(RIPTIDE, "status", "--history").stdout.endswith(" paused\n"), "a second of it")
         # Routes that change meanwhile are followed.
         net.host.ip("route", "replace", "default", "via", "10.0.0.2")
         wait_until(lambda: routes(net.host)["203.0.113.1"]["gateway"] == "10.0.0.2", "the gateway")

@@ -305,11 +305,10 @@ def test_a_pause_and_a_hint_outlive_a_restart_and_a_crash(net, daemon, tmp_path,
     for is_killed in (False, True):
         with started(has_rules=False) as riptided:
             assert starts_with() == 10 and rules(net.host) == []
-            assert ("riptided: paused, as before the start: no window is given until `riptide resume`\n"
-                    in riptided.said())
-            assert "hints that go on from before the start: 1\n" in riptided.said()
+            assert "riptided: started, paused until `riptide resume`, version " in riptided.said()
+            assert " held out, hints: 1\n" in riptided.said()
             wait_rounds()
-            assert (status()["health"], starts_with()) == ("paused", 10)
+            assert (status()["health"], status()["in_force_percent"], starts_with()) == ("paused", 0, 10)
             if is_killed:
                 riptided.kill()
     with started(has_rules=False):

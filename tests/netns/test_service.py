@@ -308,7 +308,7 @@ def journal():
 
 def test_journal_gets_fields(net, journal):
     net.learned("203.0.113.1", 30)
-    assert said_to(net.host, True, "--log-level", "debug") == []
+    assert said_to(net.host, True, "--log-level", "debug", "--state", "/none/state") == []
     lines = []
     while not lines or "stay, unmaintained" not in lines[-1]["MESSAGE"]:
         lines.append(dict(line.split("=", 1) for line in journal.recv(4096).decode().splitlines()))
@@ -316,8 +316,10 @@ def test_journal_gets_fields(net, journal):
     (window,) = [line for line in lines if line.get("RIPTIDE_EVENT") == "applied"]
     assert (window["RIPTIDE_DESTINATION"], window["PRIORITY"]) == ("203.0.113.1", "7")
     assert f": initcwnd {window['RIPTIDE_WINDOW']} " in window["MESSAGE"]
+    (unsaved,) = [line for line in lines if line.get("RIPTIDE_EVENT") == "not saved"]
+    assert unsaved["RIPTIDE_REASON"] in unsaved["MESSAGE"] and "No such file" in unsaved["RIPTIDE_REASON"]
     (start,) = [line for line in lines if line.get("RIPTIDE_EVENT") == "start"]
-    assert start["MESSAGE"].endswith(": windows by routes to all destinations, policy paper, 0 % held out")
+    assert start["MESSAGE"].endswith(": windows by routes to all destinations, policy paper, 0 % held out, hints: 0")
 
 
 def test_no_line_is_wider_than_159_columns(net, tmp_path):

@@ -118,7 +118,7 @@ TEST(mistakes_are_named_with_line_key_value_and_remedy)
     };
 
     EACH(row, cases)
-        assert_refused((*row)[0], (*row)[1]);
+    assert_refused((*row)[0], (*row)[1]);
 }
 
 TEST(too_many_sections)
@@ -143,7 +143,7 @@ TEST(refusals_of_the_library_name_the_key_and_its_file)
     } cases[] = {
         { "estimator.cwnd_min", -1, "0; must be", "a.conf: cwnd-min: 0; must be" },
         { "estimator.cwnd_max", -1, "5; below 10", "a.conf: cwnd-max: 5; below 10" },
-        { "interval_ns", -1, "must be shorter", "a.conf: interval: must be shorter" },
+        { "interval_ns", -1, "must be shorter", "interval: must be shorter" }, /* nobody gave it */
         { "applier.table", -1, "0 is", "table: 0 is" },
         { "observer.scope.exclude[]", 1, "no: why", "a.conf: exclude: no: why" },
         { "observer.scope.local_ports", -1, "300; at most 256",
@@ -154,9 +154,11 @@ TEST(refusals_of_the_library_name_the_key_and_its_file)
     };
     SETTINGS settings;
 
-    assert_taken(&settings, "[prefix ::/0]\n[prefix 10.0.0.0/8]\n");
+    assert_taken(&settings, "cwnd-min = 3\ncwnd-max = 5\nexclude = ::1\nlocal-port = 1\ntable = 9\n"
+                            "[prefix ::/0]\ncwnd-min = 9\n[prefix 10.0.0.0/8]\n");
     settings.given = UINT64_C(1) << (options_find(settings_rows, "table") - settings_rows);
-    EACH(row, cases) {
+    EACH(row, cases)
+    {
         struct riptide_error error = { .field = row->field, .index = row->index };
 
         snprintf(error.text, sizeof(error.text), "%s%s%s", error.field ? error.field : "",
@@ -168,7 +170,7 @@ TEST(refusals_of_the_library_name_the_key_and_its_file)
 
 TEST(command_lines_that_are_refused_name_option_value_and_remedy)
 {
-#define THIRTY   "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define THIRTY "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
     static const struct {
         char *options[2], *expected;
     } cases[] = {
@@ -188,7 +190,8 @@ TEST(command_lines_that_are_refused_name_option_value_and_remedy)
         { { "--", "--once" }, "--once: unexpected operand; only options are allowed (--help)" },
     };
 
-    EACH(row, cases) {
+    EACH(row, cases)
+    {
         char **argv = ARGV(row->options[0], row->options[1]);
         struct riptide_error error = { .text = "" };
         SETTINGS settings;

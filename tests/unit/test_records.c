@@ -21,7 +21,8 @@ static void assert_changes(uint8_t dst, const json_int_t expected[])
     json_t *changes = changes_json(&all, &prefix), *change;
     size_t i;
 
-    json_array_foreach(changes, i, change) {
+    json_array_foreach(changes, i, change)
+    {
         assert_int_equal(number(change, "initcwnd"), expected[i]);
         assert_string_equal(json_string_value(json_object_get(change, "by")), "routes");
     }
@@ -82,7 +83,7 @@ static void forget(struct history *history)
 static void note_hour(struct history *history, uint64_t realtime_s, uint64_t with_window)
 {
     const uint64_t counters[HISTORY_COUNTERS] = {
-        with_window, 0, 1, 1000 + 100 * with_window, with_window, with_window > 9,
+        with_window, 0, 1, 1000 + 100 * with_window, with_window, with_window > 9, 2 * with_window,
     };
 
     history_note(history, realtime_s, counters, NULL);
@@ -105,6 +106,7 @@ TEST(an_hour_has_what_was_counted_in_it)
     assert_int_equal(figure(&history, 0, "sent_segs"), 200);
     assert_int_equal(figure(&history, 1, "with_window"), 7);
     assert_int_equal(figure(&history, 1, "suspensions"), 1);
+    assert_int_equal(figure(&history, 1, "paused_s"), 14);
     /* A program that was attached again counts from 0. */
     note_hour(&history, 101 * HOUR + 1, 4);
     assert_int_equal(figure(&history, 1, "with_window"), 11);
