@@ -3,9 +3,9 @@
 
 import pytest
 from control import one_line, wait_rounds
-from netns import BY_ROUTES, PROTOCOL, RIPTIDED, TABLE, Daemon, rules, snapshot
+from netns import BY_ROUTES, PROTOCOL, RIPTIDE, RIPTIDED, TABLE, Daemon, rules, snapshot, wait_until, wait_window
 from test_doctor import doctor
-from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours
+from routing_ask import OTHER, PEER, SECOND, families, is_as_without_us, is_ours, wait_ours
 
 
 @pytest.mark.parametrize("family, address", [(4, "198.51.100.0"), (6, "2001:db8:99::")], ids=["IPv4", "IPv6"])
@@ -30,6 +30,37 @@ def in_table(host, family):
     return [line for line in lines if f"proto {PROTOCOL} " not in line]
 
 
+@pytest.mark.parametrize("family, theirs", [
+    (4, f"prepend {PEER[4]}"), (6, f"add {PEER[6]} metric 1"), (4, f"replace {PEER[4]}"), (6, f"replace {PEER[6]}"),
+], ids=["IPv4-before", "IPv6-before", "IPv4-instead", "IPv6-instead"])
+def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, family, theirs):
+    other = 10 - family
+    with Daemon.learned(net, dict.fromkeys(PEER.values(), 30), *BY_ROUTES) as daemon:
+        net.host.ip(f"-{family}", "route", *theirs.split(), "via", SECOND[family], "table", TABLE)
+        foreign = in_table(net.host, family)
+        assert len(foreign) == 1
+        wait_until(lambda: f"IPv{family}: windows off" in daemon.said(), "the line that says so")
+        (line,) = daemon.lines(": windows off")
+        for word in ("riptide's table", "another protocol", "delete them", "choose another table"):
+            assert word in line
+        for dst in (PEER[family], OTHER[family]):
+            assert is_as_without_us(net.host, dst) and not is_ours(net.host, dst)
+        assert is_ours(net.host, PEER[other])
+        said = " ".join(net.host.run(RIPTIDE, "status", check=False).stdout.split())
+        assert line.partition("without us: ")[2] in said
+        # Neither another scan nor windows learned meanwhile may bring the rules back.
+        net.learned(OTHER[family], 20)
+        net.host.ip("rule", "add", "pref", "100", "fwmark", "9", "lookup", "55")
+        wait_rounds(3)
+        assert in_table(net.host, family) == foreign
+        assert is_as_without_us(net.host, PEER[family]) and "on again" not in daemon.said()
+        net.host.ip(f"-{family}", "route", "flush", "table", TABLE, "proto", "boot")
+        wait_until(lambda: f"IPv{family}: windows on again" in daemon.said(), "the return")
+        for dst in (PEER[family], OTHER[family]):
+            wait_window(net.host, dst)
+            wait_ours(net.host, dst)
+
+
 @families
 def test_routes_of_others_to_prefixes_in_our_table_are_not_used(net, family):
     with Daemon.learned(net, PEER[family], *BY_ROUTES) as daemon:
@@ -42,9 +73,18 @@ def test_routes_of_others_to_prefixes_in_our_table_are_not_used(net, family):
 
 
 @families
-def test_a_start_that_is_refused_removes_the_rules_of_a_dead_predecessor(net, family):
+def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_us(net, family):
+    """Its link goes down: IPv4 does not announce that, and main has no route there. A start that
+    refuses it removes the rules of a dead predecessor."""
+    net.host.ip("link", "add", "apart", "type", "veth", "peer", "name", "sink")
+    net.host.ip("link", "set", "apart", "up")
     before = net.host.ip("-4", "rule") + net.host.ip("-6", "rule")
     with Daemon.learned(net, PEER[family], *BY_ROUTES) as daemon:
+        net.host.ip(f"-{family}", "route", "add", PEER[family], "dev", "apart", "metric", 1, "table", TABLE)
+        wait_until(lambda: f"IPv{family}: windows off" in daemon.said(), "the warning")
+        net.host.ip("link", "set", "apart", "down")
+        wait_until(lambda: f"IPv{family}: windows on again" in daemon.said(), "the return")
+        wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         daemon.kill()
     net.host.ip(f"-{family}", "route", "add", OTHER[family], "via", SECOND[family], "table", TABLE)
     assert len(rules(net.host)) == 2

@@ -206,7 +206,7 @@ void plan_tick(struct router *router, uint32_t seconds)
 /*
  * A flag that is new may be wrong, as the message does not tell which route was replaced: routes
  * are read once. So they are after another program's hand in our table, or the kernel's: ours is
- * written again if it is still wanted, and one of our protocol that we have not written goes.
+ * written again if it is still wanted, and to a foreign one our rule would lead local TCP.
  */
 static int follow_route(struct router *router, const struct nlmsghdr *message)
 {
@@ -290,4 +290,7 @@ void plan_follow(struct router *router, const struct nlmsghdr *message)
 {
     if (follow(router, message) < 0)
         plan_distrust(router);
+    /* A foreign route may have gone silently with whatever happened. */
+    if (router->routing.has_foreign[0] || router->routing.has_foreign[1])
+        want_scan(router, SCAN_ROUTES);
 }

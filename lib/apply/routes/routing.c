@@ -128,6 +128,9 @@ int routing_take_netconf(struct routing *routing, const struct nlmsghdr *message
 
 const char *routing_reason(const struct routing *routing, int i)
 {
+    if (routing->has_foreign[i])
+        return "riptide's table has routes of another protocol: delete them, or choose another "
+               "table";
     if (families[i] == AF_INET6 && routing->may_fail_over && !routing->is_forwarding)
         return "main has other IPv6 routes where a gateway does not answer";
     return routing->reason[i];

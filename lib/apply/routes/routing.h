@@ -21,7 +21,7 @@ struct routing {
     uint32_t n_links;
     /* For each of families[]: why no destination can have a window (static); NULL: it can. */
     const char *reason[2];
-    bool has_foreign[2];     /* our table has a route of another protocol to a host: at the start */
+    bool has_foreign[2];     /* our table has a route of another protocol to a host */
     bool depends_on_carrier; /* routes by a link without carrier may be ignored */
     /*
      * IPv6: while a gateway does not answer, a host that does not forward uses other routes, and

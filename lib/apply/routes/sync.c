@@ -122,6 +122,11 @@ static void write_target(struct writes *writes, struct target *target)
                                .table = router->config.table,
                                .protocol = OUR_PROTOCOL };
 
+    /* It could overwrite a foreign route. */
+    if (state.is_put && router->routing.has_foreign[family_index(own.dst.family)]) {
+        target->is_failed = true;
+        return;
+    }
     if (state.is_delete) {
         add(writes, target, message_route_delete(netlink_room(channel), &own));
         targets_set_in_kernel(&router->targets, target, false);
