@@ -235,7 +235,8 @@ def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, ba
     state = tmp_path / "state"
     if is_suspended:
         write_state(state, {})
-        add_experiment(state, suspended=1, until_ns=time.time_ns() + 3600 * 10**9, wait_ns=3600 * 10**9, shown_ns=5)
+        add_experiment(state, phase=1, suspended=1, until_ns=time.time_ns() + 3600 * 10**9, wait_ns=3600 * 10**9,
+                       shown_ns=5)
 
     def window_behind_a_transfer():
         transfer(connect, 60_000)
@@ -243,7 +244,8 @@ def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, ba
         # Seen before it had sent, it is known without a window.
         return wait_until(lambda: (riptide_json(near, "show", "10.9.2.1")["window"] or {}).get("cwnd"), "a window")
     options = "--apply", backend, "--cgroup", cgroup, "--policy", "careful", "--state", state
-    with Daemon(near, *options, has_rules=backend == "both" and not is_suspended, config=""):
+    with Daemon(near, *options, has_rules=backend == "both" and not is_suspended, config="") as riptided:
+        assert f"policy careful, {0.2 if is_suspended else 5} % held out" in riptided.said()
         if not is_suspended:
             near.run(RIPTIDE, "pause")
         assert [window_behind_a_transfer() for _ in range(4)] == [24] * 4
