@@ -123,7 +123,7 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], most[32], span[TEXT_SPAN_BYTES];
 
     riptide_prefix_format(&hint.dst, dst);
-    if (request->cwnd_max < 0 || request->cwnd_max > largest) {
+    if (request->cwnd_max < !request->off || request->cwnd_max > largest) {
         refuse(error, -EINVAL,
                "at most %" JSON_INTEGER_FORMAT " lowers nothing: windows have 1 to %" PRIu32
                " segments, by cwnd-max",

@@ -79,6 +79,8 @@ def test_hints_in_force_are_listed_and_sections_stay(net):
         for dst in ("203.0.113.0/28", "198.51.100.0/28", "192.0.2.0/25"):
             assert hint(net, dst, "--max", "5", "--for", "1h").startswith(f"{dst}: at most 5 for 60 min, ")
         hint(net, "198.51.100.0/28", "--remove")
+        none = ask({"request": "hint", "dst": "192.0.2.0/28", "for_ms": 1000})
+        assert none["error"].startswith("at most 0 lowers nothing: ")
         for words, said in (
                 (("198.51.100.0/28", "--remove"),
                  "198.51.100.0/28: there is no hint for it; `riptide hint` lists them"),

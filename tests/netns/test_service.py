@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from control import many, status, write_state
-from netns import (AS_NOBODY, BUILD, BY_ROUTES, DEADLINE_S, IS_SANITIZED, RIPTIDED, Closing, Daemon,
+from netns import (AS_NOBODY, BUILD, BY_ROUTES, DEADLINE_S, IS_SANITIZED, RIPTIDE, RIPTIDED, Closing, Daemon,
                    run, wait_until, wait_window, windows)
 
 WATCHDOG_S = 0.2
@@ -320,6 +320,11 @@ def test_journal_gets_fields(net, journal):
     assert unsaved["RIPTIDE_REASON"] in unsaved["MESSAGE"] and "No such file" in unsaved["RIPTIDE_REASON"]
     (start,) = [line for line in lines if line.get("RIPTIDE_EVENT") == "start"]
     assert start["MESSAGE"].endswith(": windows by routes to all destinations, policy paper, 0 % held out, hints: 0")
+    to_journal = "sh", "-c", 'JOURNAL_STREAM=$(stat -Lc %d:%i /dev/fd/2) exec "$@"', "sh", RIPTIDED
+    with Daemon(net.host, command=to_journal):
+        net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--max", "20")
+        while b"RIPTIDE_EVENT=hint\nRIPTIDE_DESTINATION=203.0.113.0/24\nRIPTIDE_WINDOW=20" not in journal.recv(4096):
+            pass
 
 
 def test_no_line_is_wider_than_159_columns(net, tmp_path):
