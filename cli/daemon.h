@@ -72,6 +72,7 @@ struct health {
     uint64_t suspended_until_ns; /* as the last tick saw it */
     uint64_t suspensions;        /* since the start */
     uint64_t paused_ns;          /* likewise: of rounds at whose end windows were paused */
+    uint64_t suspended_ns;       /* or suspended */
     uint64_t overflow, unplaced; /* as the last tick saw it, and of its round */
     char failure[96];            /* of the last dump; empty: none */
     bool is_failure_new;         /* since the last tick */

@@ -77,7 +77,7 @@ void files_note_hour(struct daemon *daemon)
     const bool is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
 
     read_segments(&counters[3], &counters[4]);
-    counters[5] = daemon->health.suspensions;
+    counters[5] = daemon->health.suspended_ns / NS_PER_S;
     counters[6] = daemon->health.paused_ns / NS_PER_S;
     history_note(&daemon->history, clock_read_ns(CLOCK_REALTIME) / NS_PER_S, counters,
                  is_known ? &verdict : NULL);

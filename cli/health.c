@@ -51,6 +51,7 @@ static void note_tick(struct daemon *daemon, const struct riptide_tick *tick)
                  last->interval_ns;
         health->late_ns = tick->started_ns > due_ns ? tick->started_ns - due_ns : 0;
         health->paused_ns += stats->is_paused ? tick->finished_ns - last->finished_ns : 0;
+        health->suspended_ns += until_ns > 0 ? tick->finished_ns - last->finished_ns : 0;
     }
     health->tick = *tick;
     health->n_ticks++;

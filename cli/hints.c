@@ -89,11 +89,9 @@ json_t *answer_hints(struct daemon *daemon, const struct request *request,
 /* A change must outlive a crash. Adds to its answer whether it does, and if not why. */
 static json_t *keep_change(struct daemon *daemon, json_t *answer)
 {
-    bool is_kept;
-
     files_save(daemon, false);
-    is_kept = files_keep_state(daemon) && !daemon->state_failure[0];
-    json_object_set_new(answer, "is_kept", json_boolean(is_kept));
+    json_object_set_new(answer, "is_kept",
+                        json_boolean(files_keep_state(daemon) && !daemon->state_failure[0]));
     json_object_set_new(answer, "reason", text_or_null(daemon->state_failure));
     return answer;
 }

@@ -112,7 +112,7 @@ enum { HOUR_S = 3600 };
 
 /* Connections by the window with which they opened; segments of all TCP of the namespace. */
 static const char *const names[HISTORY_COUNTERS] = {
-    "with_window", "held_out", "without", "sent_segs", "retrans_segs", "suspensions", "paused_s",
+    "with_window", "held_out", "without", "sent_segs", "retrans_segs", "suspended_s", "paused_s",
 };
 
 /* The hour of that time. Those that are too old go, and those of a clock that was set back. */

@@ -186,7 +186,7 @@ static void print_hours(const json_t *answer)
             printf(" %+5.0f %% (%+.0f to %+.0f)", 100 * real(effect, "time"),
                    100 * real(effect, "low"), 100 * real(effect, "high"));
         printf("%s%s\n", number(hour, "paused_s") > 0 ? " paused" : "",
-               number(hour, "suspensions") > 0 ? " suspended" : "");
+               number(hour, "suspended_s") > 0 ? " suspended" : "");
     }
 }
 

@@ -173,3 +173,4 @@ def test_a_clock_that_is_behind_loses_neither_outcomes_nor_the_wait(net, cgroup,
         said = net.host.run(RIPTIDE, "verdict").stdout
         assert said.startswith("Windows save time, and retransmit more.\n")
         assert 2300 < apply["suspended_s"] <= 2400
+        wait_until(lambda: riptide_json(net.host, "status", "--history")["hours"][-1]["suspended_s"] > 0, "a second")

@@ -105,7 +105,7 @@ TEST(an_hour_has_what_was_counted_in_it)
     assert_int_equal(figure(&history, 0, "without"), 0);
     assert_int_equal(figure(&history, 0, "sent_segs"), 200);
     assert_int_equal(figure(&history, 1, "with_window"), 7);
-    assert_int_equal(figure(&history, 1, "suspensions"), 1);
+    assert_int_equal(figure(&history, 1, "suspended_s"), 1);
     assert_int_equal(figure(&history, 1, "paused_s"), 14);
     /* A program that was attached again counts from 0. */
     note_hour(&history, 101 * HOUR + 1, 4);
