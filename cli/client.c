@@ -81,17 +81,12 @@ int client_ask(const char *control, json_t *request, json_t **answerp, int *pidp
         close(fd);
     free(line);
     json_decref(request);
+    if (r == -ENOENT || r == -ECONNREFUSED)
+        return refuse(error, -ENOENT, "no riptided at %s", control);
     if (r == -EAGAIN)
-        r = -ETIMEDOUT;
-    if (r == -ECONNREFUSED)
-        r = -ENOENT;
-    if (r == -ENOENT)
-        snprintf(error->text, sizeof(error->text), "no riptided at %s", control);
-    else if (r == -ETIMEDOUT)
-        snprintf(error->text, sizeof(error->text), "no answer within %d s at %s", TIMEOUT_S,
-                 control);
-    else if (r < 0 && !error->text[0])
-        snprintf(error->text, sizeof(error->text), "%s: %s", control, strerror(-r));
+        return refuse(error, -ETIMEDOUT, "no answer within %d s at %s", TIMEOUT_S, control);
+    if (r < 0 && !error->text[0])
+        refuse(error, r, "%s: %s", control, strerror(-r));
     return r;
 }
 

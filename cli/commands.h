@@ -21,10 +21,10 @@ struct command_options {
     const char *command; /* its name */
     const char *control; /* the path of the socket; */
     const char *unit;    /* and its unit, "riptided" or "riptided@NAME" */
-    bool help, json, watch, history, verbose, accepted;
+    bool help, version, json, watch, history, verbose, accepted;
     uint32_t top;         /* destinations to list; 0: all */
     uint64_t for_ns;      /* RIPTIDE_NEVER_NS: not given */
-    uint32_t cwnd_max;    /* of a hint, segments; 0: not given */
+    uint32_t cwnd_max;    /* of a hint, segments; UINT32_MAX: not given */
     bool is_off, removes; /* likewise */
     char **operands;
     int n_operands;

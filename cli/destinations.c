@@ -20,22 +20,15 @@ static bool is_applied(const struct riptide_route *route)
     return route && route->state == RIPTIDE_ROUTE_APPLIED;
 }
 
-/* The prefix of that length around an address or a longer one. */
-static struct riptide_prefix cut(const struct riptide_prefix *prefix, uint8_t len)
+/* Why it is not in force; NULL: it is, or is not applied. */
+static const char *why_off(const struct riptide_route *route)
 {
-    struct riptide_prefix around = *prefix;
-
-    around.len = len;
-    for (size_t i = len / 8; i < sizeof(around.addr); i++)
-        around.addr[i] &= i == len / 8 ? (uint8_t)(0xff00 >> len % 8) : 0;
-    return around;
+    return is_applied(route) && *route->reason ? route->reason : NULL;
 }
 
-static bool contains(const struct riptide_prefix *outer, const struct riptide_prefix *inner)
+static bool is_in_force(const struct riptide_route *route)
 {
-    const struct riptide_prefix around = cut(inner, outer->len);
-
-    return outer->len <= inner->len && memcmp(&around, outer, sizeof(around)) == 0;
+    return is_applied(route) && !why_off(route);
 }
 
 void destinations_describe(const struct riptide_route *route, char text[256])
@@ -54,25 +47,32 @@ void destinations_describe(const struct riptide_route *route, char text[256])
         snprintf(text, 256, "%s: %s", state, reason);
 }
 
-/* An array, as objects would take five times the work at both ends. */
-static json_t *row_json(const struct riptide_window *window)
+/*
+ * A window in force, or why there is none; while windows are off, the learned one. An array, as
+ * objects would take five times the work at both ends.
+ */
+static json_t *row_json(const struct riptide_window *window, bool is_off)
 {
-    const bool has_route = is_applied(window->route), has_program = is_applied(window->program);
+    bool (*const is_given)(const struct riptide_route *) = is_off ? is_applied : is_in_force;
+    const bool has_route = is_given(window->route), has_program = is_given(window->program);
     const struct riptide_route *given = has_program ? window->program : window->route;
     const struct riptide_estimate *estimate = window->estimate;
     const uint32_t by = (has_route ? RIPTIDE_ROUTES : 0) | (has_program ? RIPTIDE_PROGRAM : 0);
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], reason[256] = "";
 
     riptide_prefix_format(&window->dst, dst);
-    if (by == 0)
-        destinations_describe(given ? given : window->program, reason);
+    given = given ? given : window->program;
+    if (by == 0 && why_off(given))
+        snprintf(reason, sizeof(reason), "%s", given->reason);
+    else if (by == 0)
+        destinations_describe(given, reason);
     return json_pack("[s, I, s?, I, I, o]", dst, by ? (json_int_t)given->initcwnd : 0,
                      by ? riptide_name(RIPTIDE_NAMES_BACKEND, by) : NULL,
                      estimate ? (json_int_t)estimate->samples : 0,
                      estimate ? (json_int_t)estimate->min_rtt_us : 0, text_or_null(reason));
 }
 
-/* Why no window is given, or not all; empty: all are. */
+/* Why no window is given; empty: some are. */
 static void explain_off(const struct daemon *daemon, char off[256])
 {
     struct diagnosis diagnosis;
@@ -82,14 +82,14 @@ static void explain_off(const struct daemon *daemon, char off[256])
         snprintf(off, 256, "a dry run");
     else if (strcmp(diagnosis.word, "paused") == 0)
         snprintf(off, 256, "paused, until riptide resume");
-    else if (!strcmp(diagnosis.word, "off") || !strcmp(diagnosis.word, "degraded") ||
-             !strcmp(diagnosis.word, "suspended"))
+    else if (!strcmp(diagnosis.word, "off") || !strcmp(diagnosis.word, "suspended"))
         snprintf(off, 256, "%s", diagnosis.reason);
 }
 
 json_t *answer_show(struct daemon *daemon, const struct request *request,
                     struct riptide_error *error)
 {
+    const bool is_off = health_is_off(daemon);
     char off[256] = "";
     uint32_t cursor = (uint32_t)request->from;
     const struct riptide_window *window;
@@ -106,8 +106,8 @@ json_t *answer_show(struct daemon *daemon, const struct request *request,
         if (riptide_agent_next(daemon->agent, &cursor, &window) != 0)
             next = json_null();
         else if ((window->route || window->program) &&
-                 (!request->dst.family || contains(&request->dst, &window->dst)))
-            json_array_append_new(rows, row_json(window));
+                 (!request->dst.family || cidr_contains(&request->dst, &window->dst)))
+            json_array_append_new(rows, row_json(window, is_off));
     }
     return json_pack("{s:o, s:o, s:[s, s, s, s, s, s], s:o}", "routes", rows, "next",
                      next ? next : json_integer(cursor), "columns", "dst", "window", "by",
@@ -183,12 +183,6 @@ static json_t *kernel_json(const struct kernel_route *route)
                      (json_int_t)route->table, "initcwnd", figure_or_null(route->initcwnd));
 }
 
-/* Why it is not in force; NULL: it is, or is not applied. */
-static const char *why_off(const struct riptide_route *route)
-{
-    return is_applied(route) && *route->reason ? route->reason : NULL;
-}
-
 /* Why connections do not start with a window of ours. Returns what to do; NULL: nothing. */
 static const char *explain(const struct daemon *daemon, const struct kernel_route *route,
                            const struct riptide_window *window, char reason[256])
@@ -204,9 +198,8 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
     }
     /* That of a route in force comes first since the last query for it. */
     if (shown && !why_off(window->program) &&
-        ((is_applied(window->route) && !why_off(window->route)) ||
-         strcmp(shown->reason, REASON_OF_RULES) == 0)) {
-        kernel_read_rules(route->table, before);
+        (is_in_force(window->route) || strcmp(shown->reason, REASON_OF_RULES) == 0)) {
+        kernel_read_rules(route->table, &window->dst, before);
         snprintf(reason, 256, "connections take another table than ours: %s", before);
         return REMEDY_OF_RULES;
     }
@@ -216,6 +209,8 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
     }
     if (shown) {
         destinations_describe(shown, reason);
+        if (shown->state == RIPTIDE_ROUTE_LEFT_ALONE)
+            return "set apply = program, which needs no route";
         return shown->state == RIPTIDE_ROUTE_WITHDRAWN ? "riptide hint lists hints"
                                                        : "riptide doctor";
     }
@@ -235,8 +230,8 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
     const struct settings *settings = daemon->settings;
     /* Of a wider prefix, the destination of its first address. */
     const struct riptide_prefix group =
-        cut(&request->dst, request->dst.family == AF_INET ? settings->estimator.prefix_len4
-                                                          : settings->estimator.prefix_len6);
+        cidr_cut(&request->dst, request->dst.family == AF_INET ? settings->estimator.prefix_len4
+                                                               : settings->estimator.prefix_len6);
     const struct riptide_window nothing = { .estimate = NULL }, *found = &nothing;
     char reason[256] = "";
     const char *remedy = NULL;
@@ -245,7 +240,7 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
 
     riptide_agent_find(daemon->agent, &group, &found);
     kernel_find_route(&request->dst, &route);
-    if (is_applied(found->program) && !why_off(found->program) && !settings->applier.dry_run)
+    if (is_in_force(found->program) && !settings->applier.dry_run)
         given = found->program->initcwnd;
     if (route.error) {
         snprintf(reason, sizeof(reason), "the kernel has no route: %s", strerror(-route.error));

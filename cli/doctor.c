@@ -82,8 +82,8 @@ static bool try_start(struct host *host)
 {
     const char *name = strchr(host->options->unit, '@');
     char file[160], *argv[] = { "riptided", "--config", file };
+    struct riptide_error error = { .field = NULL };
     struct riptide_applier_stats stats;
-    struct riptide_error error;
     int r;
 
     snprintf(file, sizeof(file), "/etc/riptide/%s.conf", name ? name + 1 : "");
@@ -127,12 +127,19 @@ static void check_start(struct host *host)
               host->by, host->why);
 }
 
+static void check_state(struct host *host)
+{
+    if (*text_of(host->state.status, "state_failure"))
+        found(host, advice, "let riptided write that file, or set `state` to another",
+              "a restart forgets what is new: %s", text_of(host->state.status, "state_failure"));
+}
+
 /* Unless the daemon has named one and the remedy. */
 static void check_rules(struct host *host)
 {
     char before[KERNEL_RULES_BYTES];
 
-    kernel_read_rules(0, before);
+    kernel_read_rules(0, NULL, before);
     if (*before && strcmp(host->by, "program") && strcmp(host->state.remedy, REMEDY_OF_RULES))
         found(host, advice, REMEDY_OF_RULES,
               "connections do not use our routes where rules of others are first: %s", before);
@@ -213,9 +220,9 @@ static const struct {
     const char *name;
     void (*run)(struct host *host);
 } checks[] = {
-    { "daemon", check_daemon },     { "start", check_start },       { "rules", check_rules },
-    { "networkd", check_networkd }, { "receiver", check_receiver }, { "idle-restart", check_idle },
-    { "fastopen", check_fastopen },
+    { "daemon", check_daemon },     { "state", check_state },       { "start", check_start },
+    { "rules", check_rules },       { "networkd", check_networkd }, { "receiver", check_receiver },
+    { "idle-restart", check_idle }, { "fastopen", check_fastopen },
 };
 
 #define N_CHECKS (sizeof(checks) / sizeof(checks[0]))
@@ -238,8 +245,7 @@ int doctor_run(const struct command_options *options)
         if (options->json || (host.kind == passed && !options->verbose))
             continue;
         text_field(host.kind, "%s%s%s", checks[i].name, host.what[0] ? ": " : "", host.what);
-        if (host.remedy[0])
-            text_field("  do", "%s", host.remedy);
+        text_field("  do", "%s", host.remedy);
     }
     riptide_applier_free(host.applier);
     settings_deinit(&host.settings);

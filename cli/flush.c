@@ -10,17 +10,14 @@
 #include <riptide/apply.h>
 #include <stdlib.h>
 
-/* Pauses the riptided that manages this network namespace. */
+/* Pauses the riptided that manages this network namespace; `holder` 0: nobody does. */
 static int pause_holder(const char *control, int holder, struct riptide_error *error)
 {
     json_t *answer = NULL;
     int pid, r = client_ask(control, json_pack("{s:s}", "request", "status"), &answer, &pid, error);
 
-    if (r == 0 && pid != holder && (pid || holder != INT_MAX)) {
-        r = -ESRCH;
-        snprintf(error->text, sizeof(error->text),
-                 "the riptided at --control is of another network namespace");
-    }
+    if (r == 0 && (holder == 0 || pid != holder) && (pid || holder != INT_MAX))
+        r = refuse(error, -ESRCH, "the riptided at --control is of another network namespace");
     json_decref(answer);
     if (r < 0)
         return r;
@@ -41,9 +38,14 @@ int flush_run(const struct command_options *options)
                      holder == -EPERM ? NEEDS_NET_ADMIN : log_error_text(&error, holder));
     text_line("%s in this network namespace", error.text);
     /* First removes all, without waiting for one that hangs; a paused one restores nothing. */
-    if (holder == 0)
-        return EXIT_SUCCESS;
     r = pause_holder(options->control, holder, &error);
+    if (holder == 0 && r == -ENOENT)
+        return EXIT_SUCCESS;
+    if (holder == 0)
+        command_fail(EXIT_FAILURE,
+                     "%s: riptide --control %s pause; or, in its network namespace, riptide flush "
+                     "(nsenter --net=/run/netns/NAME)",
+                     error.text, options->control);
     if (r == 0) {
         puts("paused: riptided gives no window until `riptide resume`\n"
              "  routes that it restored before that are not used: no rule leads to them");

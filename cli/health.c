@@ -103,6 +103,14 @@ static bool has_program(const struct riptide_applier_stats *stats)
     return (stats->backend & RIPTIDE_PROGRAM) && !stats->program_reason;
 }
 
+bool health_is_off(const struct daemon *daemon)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
+
+    return !has_program(stats) && ((stats->rules_reason[0] && stats->rules_reason[1]) ||
+                                   stats->routes_not_taken == stats->routes);
+}
+
 /* Makes the diagnosis. Returns true: it holds. */
 __attribute__((format(printf, 4, 5))) static bool say(struct diagnosis *found, const char *word,
                                                       const char *remedy, const char *format, ...)
@@ -117,7 +125,7 @@ __attribute__((format(printf, 4, 5))) static bool say(struct diagnosis *found, c
     return true;
 }
 
-static const char cause[] = "remove that cause: riptided then gives windows again by itself";
+static const char cause[] = "remove that cause: riptided then gives all windows by itself";
 
 /* What keeps all windows back, or those of IPv4 or IPv6. */
 static bool explain_off(const struct daemon *daemon, const struct riptide_agent_stats *agent,
@@ -164,50 +172,57 @@ uint64_t health_find_routes(const struct daemon *daemon, enum riptide_route_stat
     return n;
 }
 
-/* With one of them, and where a rule sends it to another table, that rule. */
-static bool say_routes(struct diagnosis *found, const char *word, const char *what, uint64_t n,
-                       uint64_t n_all, const struct riptide_route *first)
+/* Says so where there are some; and where a rule sends one to another table, that rule. */
+static bool say_routes(const struct daemon *daemon, struct diagnosis *found, const char *word,
+                       enum riptide_route_state state)
 {
+    static const char *const what[] = { [RIPTIDE_ROUTE_APPLIED] = "TCP does not use",
+                                        [RIPTIDE_ROUTE_FAILED] = "the kernel refuses",
+                                        [RIPTIDE_ROUTE_LEFT_ALONE] = "riptided does not copy" };
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const char *remedy = "mend the route that they copy (ip route get), or set apply = program, "
                          "which needs none";
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], before[KERNEL_RULES_BYTES] = "";
+    struct riptide_route first;
     struct kernel_route to;
+    uint64_t n = health_find_routes(daemon, state, &first);
+    const uint64_t n_all = stats->routes + (state == RIPTIDE_ROUTE_APPLIED ? 0 : n);
 
-    if (strcmp(first->reason, REASON_OF_RULES) == 0) {
-        kernel_find_route(&first->dst, &to);
-        kernel_read_rules(to.table, before);
+    if (n == 0)
+        return false;
+    if (state == RIPTIDE_ROUTE_APPLIED)
+        n = stats->routes_not_taken;
+    if (strcmp(first.reason, REASON_OF_RULES) == 0) {
+        kernel_find_route(&first.dst, &to);
+        kernel_read_rules(to.table, &first.dst, before);
         remedy = REMEDY_OF_RULES;
     }
-    if (strstr(first->reason, "invalid gateway"))
+    if (strstr(first.reason, "invalid gateway"))
         remedy = "its gateway is on no link: add a route to the gateway, or `onlink`; tried again "
                  "within a minute";
-    riptide_prefix_format(&first->dst, dst);
-    return say(found, word, remedy, "%s %" PRIu64 " of %" PRIu64 " routes, as to %s: %s%s%s", what,
-               n, n_all, dst, first->reason, *before ? ": " : "", before);
+    riptide_prefix_format(&first.dst, dst);
+    return say(found, word, remedy, "%s %" PRIu64 " of %" PRIu64 " routes, as to %s: %s%s%s",
+               what[state], n, n_all, dst, first.reason, *before ? ": " : "", before);
 }
 
 /* Routes that the kernel refuses, that TCP does not use, or that cannot be copied. */
 static bool explain_routes(const struct daemon *daemon, const struct riptide_applier_stats *stats,
                            struct diagnosis *found)
 {
-    const bool is_off = stats->routes_not_taken == stats->routes && !has_program(stats);
-    const char *word = is_off ? "off" : "degraded";
+    const char *word = health_is_off(daemon) ? "off" : "degraded";
     struct riptide_route first;
-    uint64_t n = health_find_routes(daemon, RIPTIDE_ROUTE_FAILED, &first);
 
-    if (n > 0)
-        return say_routes(found, word, "the kernel refuses", n, stats->routes + n, &first);
+    if (say_routes(daemon, found, word, RIPTIDE_ROUTE_FAILED))
+        return true;
     if (has_program(stats))
         return false;
-    if (health_find_routes(daemon, RIPTIDE_ROUTE_APPLIED, &first) > 0)
-        return say_routes(found, word, "TCP does not use", stats->routes_not_taken, stats->routes,
-                          &first);
-    n = health_find_routes(daemon, RIPTIDE_ROUTE_LEFT_ALONE, &first);
+    if (say_routes(daemon, found, word, RIPTIDE_ROUTE_APPLIED))
+        return true;
+    health_find_routes(daemon, RIPTIDE_ROUTE_LEFT_ALONE, &first);
     /* One whose owner has tuned its own route starts with that window. */
-    if (n == 0 || (strcmp(first.reason, REASON_OF_RULES) != 0 &&
-                   (stats->routes > 0 || first.base_initcwnd > 0)))
-        return false;
-    return say_routes(found, word, "riptided does not copy", n, stats->routes + n, &first);
+    return (strcmp(first.reason, REASON_OF_RULES) == 0 ||
+            (stats->routes == 0 && first.base_initcwnd == 0)) &&
+           say_routes(daemon, found, word, RIPTIDE_ROUTE_LEFT_ALONE);
 }
 
 /* Windows that the program lacks since the kernel has refused the last one to it. */
@@ -232,9 +247,9 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
     const struct riptide_applier_stats *stats = agent->applier;
     const char *const no_rules = stats->rules_reason[stats->rules_reason[0] ? 0 : 1];
     const char *const missing = has_program(stats) ? no_rules : stats->program_reason;
-    struct riptide_route first;
     char full[256];
 
+    say(found, "ok", NULL, "%s", "");
     if (explain_off(daemon, agent, found) || explain_routes(daemon, stats, found) ||
         explain_lacking(daemon, found))
         return;
@@ -243,11 +258,8 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
     else if (agent->estimator->is_full || daemon->health.unplaced > 0)
         say(found, agent->estimator->is_full ? "full" : "ok", "a larger max-destinations", "%s",
             health_explain_full(daemon, full));
-    else if (health_find_routes(daemon, RIPTIDE_ROUTE_APPLIED, &first) > 0)
-        say_routes(found, "ok", "TCP does not use", stats->routes_not_taken, stats->routes, &first);
-    else if (stats->backend == RIPTIDE_BOTH && missing)
-        say(found, "ok", NULL, "windows are given %s only: %s",
+    else if (!say_routes(daemon, found, "ok", RIPTIDE_ROUTE_APPLIED) &&
+             stats->backend == RIPTIDE_BOTH && missing)
+        say(found, "ok", cause, "windows are given %s only: %s",
             has_program(stats) ? "by the program" : "by routes", missing);
-    else
-        say(found, "ok", NULL, "%s", "");
 }

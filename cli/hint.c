@@ -40,7 +40,8 @@ static void print_change(const json_t *answer)
     char window[64], span[TEXT_SPAN_BYTES];
 
     if (text_of(answer, "removed")[0]) {
-        text_line("%s: the hint is removed, from the next round on", text_of(answer, "removed"));
+        text_line("%s: the hint is removed, from the next round on%s%s", text_of(answer, "removed"),
+                  *reason ? "; a restart may bring it back: " : "", reason);
         return;
     }
     text_line("%s: %s for %s, from the next round on; a restart %s it%s%s", text_of(answer, "dst"),
@@ -50,15 +51,18 @@ static void print_change(const json_t *answer)
 
 int hint_run(const struct command_options *options)
 {
-    const bool has_limits = options->cwnd_max > 0 || options->is_off;
+    const bool has_limits = options->cwnd_max != UINT32_MAX || options->is_off;
     const bool has_time = options->for_ns != RIPTIDE_NEVER_NS;
     const char *dst = options->operands[0];
+    struct riptide_prefix prefix;
 
-    if (options->n_operands == 0 && !options->removes && !has_limits)
+    if (options->n_operands == 0 && !options->removes && !has_limits && !has_time)
         return client_print(options, json_pack("{s:s}", "request", "hints"), print_list);
     if (options->n_operands != 1)
         command_fail(EXIT_USAGE, "one PREFIX is needed");
-    if (options->removes == has_limits)
+    if (riptide_prefix_parse(&prefix, dst) != 0)
+        command_fail(EXIT_USAGE, "%s: %s", dst, value_prefixes.expected);
+    if (options->removes ? has_limits || has_time : !has_limits || options->cwnd_max == 0)
         command_fail(EXIT_USAGE, "--max N, above 0, or --off is needed; or --remove without them");
     if (options->removes)
         return client_print(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", dst),
@@ -68,6 +72,6 @@ int hint_run(const struct command_options *options)
         json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", dst, "off",
                   options->is_off, "for_ms",
                   has_time ? (json_int_t)(options->for_ns / NS_PER_MS) : REQUEST_MAX_HINT_MS,
-                  "cwnd_max", (json_int_t)options->cwnd_max),
+                  "cwnd_max", options->is_off ? 0 : (json_int_t)options->cwnd_max),
         print_change);
 }

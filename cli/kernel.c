@@ -64,10 +64,29 @@ static uint8_t bits_of(uint8_t family)
     return family == AF_INET ? 32 : 128;
 }
 
-/* While rules are read. */
+struct riptide_prefix cidr_cut(const struct riptide_prefix *prefix, uint8_t len)
+{
+    struct riptide_prefix around = *prefix;
+
+    around.len = len;
+    for (size_t i = len / 8; i < sizeof(around.addr); i++)
+        around.addr[i] &= i == len / 8 ? (uint8_t)(0xff00 >> len % 8) : 0;
+    return around;
+}
+
+bool cidr_contains(const struct riptide_prefix *outer, const struct riptide_prefix *inner)
+{
+    const struct riptide_prefix around = cidr_cut(inner, outer->len);
+
+    return outer->len <= inner->len && memcmp(&around, outer, sizeof(around)) == 0;
+}
+
+/* While rules are read, in their order. */
 struct rules {
     uint32_t table;
+    const struct riptide_prefix *peer;
     char *text;
+    bool is_past[2]; /* ours of IPv4, and of IPv6 */
 };
 
 static int on_rule(const struct nlmsghdr *message, void *userdata)
@@ -75,25 +94,34 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
     const struct fib_rule_hdr *header = mnl_nlmsg_get_payload(message);
     const struct nlattr *of[MAX_TYPE + 1] = { NULL };
     const char *family = header->family == AF_INET ? "IPv4" : "IPv6";
-    const struct rules *rules = userdata;
+    struct riptide_prefix dst = { .family = header->family, .len = header->dst_len };
+    struct rules *rules = userdata;
+    bool *is_past = &rules->is_past[header->family == AF_INET6];
     const size_t n = strlen(rules->text);
-    uint32_t table;
+    uint32_t table, priority;
 
+    if (header->family != AF_INET && header->family != AF_INET6)
+        return MNL_CB_OK;
     mnl_attr_parse(message, sizeof(*header), keep, of);
     table = number_of(of[FRA_TABLE], header->table);
-    if ((header->family != AF_INET && header->family != AF_INET6) || strstr(rules->text, family) ||
-        number_of(of[FRA_PROTOCOL], 0) == OUR_PROTOCOL ||
+    priority = number_of(of[FRA_PRIORITY], 0);
+    if (of[FRA_DST])
+        memcpy(dst.addr, mnl_attr_get_payload(of[FRA_DST]), bits_of(dst.family) / 8u);
+    /* The kernel's own `lookup main` is at 32766. */
+    *is_past |= number_of(of[FRA_PROTOCOL], 0) == OUR_PROTOCOL || priority >= 32766;
+    if (*is_past || strstr(rules->text, family) ||
         (table >= RT_TABLE_DEFAULT && table <= RT_TABLE_LOCAL) ||
-        (rules->table && table != rules->table))
+        (rules->table && (table != rules->table || !cidr_contains(&dst, rules->peer))))
         return MNL_CB_OK;
     snprintf(rules->text + n, KERNEL_RULES_BYTES - n, "%s%s priority %" PRIu32 " lookup %" PRIu32,
-             n ? ", " : "", family, number_of(of[FRA_PRIORITY], 0), table);
+             n ? ", " : "", family, priority, table);
     return MNL_CB_OK;
 }
 
-void kernel_read_rules(uint32_t table, char text[KERNEL_RULES_BYTES])
+void kernel_read_rules(uint32_t table, const struct riptide_prefix *peer,
+                       char text[KERNEL_RULES_BYTES])
 {
-    struct rules rules = { table, text };
+    struct rules rules = { .table = table, .peer = peer, .text = text };
     char buffer[128];
     struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
 

@@ -14,8 +14,16 @@ enum { TEN = 10 };
 /* "IPv4 priority 100 lookup 99, IPv6 priority 100 lookup 99": the first of each family. */
 enum { KERNEL_RULES_BYTES = 160 };
 
-/* Rules of other programs to the table, or it; 0: to any but local, main and default, or empty. */
-void kernel_read_rules(uint32_t table, char text[KERNEL_RULES_BYTES]);
+/*
+ * Rules of other programs before ours to the table, of those that an address may match, or the
+ * table; 0: for any address, to any table but local, main and default, or empty.
+ */
+void kernel_read_rules(uint32_t table, const struct riptide_prefix *peer,
+                       char text[KERNEL_RULES_BYTES]);
+
+/* The prefix of that length around an address or a longer one; and whether it is within one. */
+struct riptide_prefix cidr_cut(const struct riptide_prefix *prefix, uint8_t len);
+bool cidr_contains(const struct riptide_prefix *outer, const struct riptide_prefix *inner);
 
 /* Why a route is left alone for one, and what to do about them. */
 #define REASON_OF_RULES "a rule sends it to another table"

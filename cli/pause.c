@@ -6,6 +6,7 @@
 
 static void print_pause(const json_t *answer)
 {
+    const double suspended_s = real(answer, "suspended_s");
     const char *reason = text_of(answer, "reason");
     char span[TEXT_SPAN_BYTES];
 
@@ -13,10 +14,10 @@ static void print_pause(const json_t *answer)
         text_line("paused: no window is given until `riptide resume`%s%s%s",
                   json_is_true(get(answer, "is_kept")) ? ", also after a restart" : " or a restart",
                   *reason ? ": " : "", reason);
-    else if (real(answer, "suspended_s") > 0)
-        printf("resumed; still suspended for %s\n", text_span(span, real(answer, "suspended_s")));
     else
-        puts("resumed");
+        text_line("resumed%s%s%s%s", suspended_s > 0 ? "; still suspended for " : "",
+                  suspended_s > 0 ? text_span(span, suspended_s) : "",
+                  *reason ? "; a restart may pause again: " : "", reason);
 }
 
 int pause_run(const struct command_options *options)

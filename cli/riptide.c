@@ -19,7 +19,6 @@ struct command {
     bool has_json;
 };
 
-/* The first one runs where none is named. */
 static const struct command commands[] = {
     { "status", "[--history]", status_run, "whether windows are given, and what to do if not",
       true },
@@ -59,6 +58,7 @@ static const struct option_row rows[] = {
     ROW("json", flag, json),
     ROW("control", path, control),
     ROW("help", flag, help),
+    ROW("version", flag, version),
     { .name = NULL },
 };
 
@@ -69,7 +69,7 @@ static bool takes(const struct command *command, const char *option)
     if (!strcmp(option, "json"))
         return command->has_json;
     snprintf(text, sizeof(text), "--%s", option);
-    return strstr("--control --help", text) || strstr(command->usage, text);
+    return strstr("--control --help --version", text) || strstr(command->usage, text);
 }
 
 /* riptide(8) explains each command with its options. */
@@ -120,6 +120,9 @@ void command_fail(int status, const char *format, ...)
     exit(log_finish(status));
 }
 
+/* Of a socket, with its end. */
+enum { SUN_PATH_BYTES = 108 };
+
 /* Options may come before the command; without one it is status. */
 static int command_main(int argc, char **argv)
 {
@@ -128,19 +131,14 @@ static int command_main(int argc, char **argv)
         .unit = "riptided",
         .top = 20,
         .for_ns = RIPTIDE_NEVER_NS,
+        .cwnd_max = UINT32_MAX,
     };
-    const char *first = argc > 1 ? argv[1] : "", *name;
     const struct command *command = commands;
-    char path[128], unit[64];
+    char path[1 + SUN_PATH_BYTES], unit[1 + SUN_PATH_BYTES];
+    const char *name;
     struct riptide_error error;
     uint64_t given = 0;
 
-    if (!strcmp(first, "version") || !strcmp(first, "--version")) {
-        printf("riptide %s\n", riptide_version());
-        return EXIT_SUCCESS;
-    }
-    if (!strcmp(first, "help"))
-        argv[1] = "--help";
     if (options_parse(rows, &options, &given, argc, argv, &error) < 0)
         command_fail(EXIT_USAGE, "%s", error.text);
     if (!strchr(options.control, '/')) {
@@ -149,17 +147,22 @@ static int command_main(int argc, char **argv)
         options.control = path;
         options.unit = unit;
     }
-    if (options.help) {
+    if (strlen(options.control) >= SUN_PATH_BYTES)
+        command_fail(EXIT_USAGE, "--control: a socket has a path of at most %d bytes",
+                     SUN_PATH_BYTES - 1);
+    name = optind < argc ? argv[optind++] : "status";
+    if (options.version || !strcmp(name, "version")) {
+        printf("riptide %s\n", riptide_version());
+        return EXIT_SUCCESS;
+    }
+    if (options.help || !strcmp(name, "help")) {
         print_help();
         return EXIT_SUCCESS;
     }
-    if (optind < argc) {
-        name = argv[optind++];
-        while (command < commands + N_COMMANDS && strcmp(name, command->name) != 0)
-            command++;
-        if (command == commands + N_COMMANDS)
-            command_fail(EXIT_USAGE, "%s: unknown command (`riptide help` lists them)", name);
-    }
+    while (command < commands + N_COMMANDS && strcmp(name, command->name) != 0)
+        command++;
+    if (command == commands + N_COMMANDS)
+        command_fail(EXIT_USAGE, "%s: unknown command (`riptide help` lists them)", name);
     options.operands = argv + optind;
     options.n_operands = argc - optind;
     snprintf(prefix, sizeof(prefix), "riptide: %s: ", command->name);

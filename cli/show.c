@@ -88,8 +88,7 @@ static void print_list(const json_t *list, uint32_t top)
         n_given += rows[i].window > 0;
     }
     qsort(rows, n, sizeof(*rows), compare);
-    if (*off)
-        text_field("off", "%s", off);
+    text_field("off", "%s", off);
     printf("%-39s WINDOW RTT/ms CONNS SAVED BY\n", "DESTINATION");
     for (i = 0; i < n_shown; i++)
         print_row(&rows[i]);
@@ -187,8 +186,7 @@ static void put_changes(const json_t *changes)
                      text_time(time, number(change, "time"), i ? "%H:%M:%S" : "%H:%M:%S %z"),
                      text_of(change, "by"), is_applied(change) ? window : text_of(change, "state"));
     }
-    if (n > 0)
-        text_field("changes", "%s", text);
+    text_field("changes", "%s", text);
 }
 
 static void print_derivation(const char *dst, const json_t *answer)
@@ -201,8 +199,7 @@ static void print_derivation(const char *dst, const json_t *answer)
                   *reason && cwnd == TEN ? " (the kernel's)" : "");
     else
         text_line("%s: no connection can start", dst);
-    if (*reason)
-        text_field("why", "%s", reason);
+    text_field("why", "%s", reason);
     if (strcmp(dst, destination) != 0)
         text_field("part of", "%s", destination);
     if (json_is_object(get(answer, "window")))
@@ -211,8 +208,7 @@ static void print_derivation(const char *dst, const json_t *answer)
     put_backend("route", get(answer, "route"));
     put_kernel(get(answer, "kernel"));
     put_changes(get(answer, "changes"));
-    if (*text_of(answer, "do"))
-        text_field("do", "%s", text_of(answer, "do"));
+    text_field("do", "%s", text_of(answer, "do"));
 }
 
 int show_run(const struct command_options *options)

@@ -49,7 +49,9 @@ static void read_kernel(struct state *state, const struct command_options *optio
         stat(options->control, &socket);
         SET(state->line, "HANGS. Process %d; its last round was %s ago", state->pid,
             text_span(span, difftime(time(NULL), socket.st_mtime)));
-        SET(state->why, "%s; its program, if it has one, gives windows", reason);
+        SET(state->why,
+            "%s; its program, if it has one, gives windows for at most 30 s after its last round",
+            reason);
         SET(state->remedy, "systemctl restart %s (without systemd: kill -KILL %d)", options->unit,
             state->pid);
     } else if (holder > 0) {
@@ -59,10 +61,10 @@ static void read_kernel(struct state *state, const struct command_options *optio
             "%s; %s manages this network namespace: an agent that embeds the library, or a "
             "riptided with another --control",
             reason, kernel_name_process(name, holder));
-        SET(state->remedy, "if it is riptided, its socket is gone: systemctl restart %s",
-            options->unit);
+        SET(state->remedy,
+            "if it is riptided, name its socket (--control), or, if that is gone, restart it");
     } else if (state->left.text[0]) {
-        SET(state->line, "NOT RUNNING, but its windows are still in this network namespace");
+        SET(state->line, "NOT RUNNING, but it has left rules or routes in this network namespace");
         SET(state->remedy, "systemctl start %s; or, to remove them: riptide flush", options->unit);
     } else {
         SET(state->line, "NOT RUNNING. No connection in this network namespace gets a window");
@@ -200,14 +202,12 @@ static void print_state(const struct state *state)
         printf("riptide: %s.\n", state->line);
     else
         put_working(state->status);
-    if (state->why[0])
-        text_field(state->line[0] ? "why" : "but", "%s", state->why);
+    text_field(state->line[0] ? "why" : "but", "%s", state->why);
     if (state->left.text[0])
         text_field("left", "%s, which nobody maintains", state->left.text);
     if (suspended_s > 0)
         text_field("again", "in %s", text_span(span, suspended_s));
-    if (state->remedy[0])
-        text_field("do", "%s", state->remedy);
+    text_field("do", "%s", state->remedy);
     if (state->status)
         put_figures(state->status);
 }

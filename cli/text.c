@@ -43,29 +43,20 @@ void text_limit_fields(unsigned int n_lines)
 void text_field(const char *name, const char *format, ...)
 {
     char bytes[TEXT_BYTES];
+    const unsigned int at = name ? INDENT : 0, indent = name ? INDENT : 2;
     unsigned int n_lines;
     va_list args;
 
     va_start(args, format);
     vsnprintf(bytes, sizeof(bytes), format, args);
     va_end(args);
-    n_lines = text_wrap(NULL, TEXT_COLUMNS, INDENT, INDENT, bytes);
-    if (n_lines > lines_left)
+    n_lines = text_wrap(NULL, TEXT_COLUMNS, at, indent, bytes);
+    if (n_lines > lines_left || !*bytes)
         return;
     lines_left -= n_lines;
-    printf("  %-*s", INDENT - 2, name);
-    text_wrap(stdout, TEXT_COLUMNS, INDENT, INDENT, bytes);
-}
-
-void text_line(const char *format, ...)
-{
-    char bytes[TEXT_BYTES];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(bytes, sizeof(bytes), format, args);
-    va_end(args);
-    text_wrap(stdout, TEXT_COLUMNS, 0, 2, bytes);
+    if (name)
+        printf("  %-*s", INDENT - 2, name);
+    text_wrap(stdout, TEXT_COLUMNS, at, indent, bytes);
 }
 
 const char *text_span(char text[TEXT_SPAN_BYTES], double s)

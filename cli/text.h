@@ -11,12 +11,12 @@ enum { TEXT_COLUMNS = 80, LOG_COLUMNS = 159, TEXT_BYTES = 512 };
 
 /*
  * On standard output a line "  NAME         text", which continues below its text where it does not
- * fit, between words. Longer text than TEXT_BYTES is cut.
+ * fit, between words; nothing if the text is empty. Longer text than TEXT_BYTES is cut.
  */
 void text_field(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Likewise a sentence from the first column on, continued at the third. */
-void text_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define text_line(...) text_field(NULL, __VA_ARGS__)
 
 /* From now on fields that do not fit into so many lines are left out. */
 void text_limit_fields(unsigned int n_lines);

@@ -20,8 +20,7 @@ static void put_word(const json_t *answer)
         puts("No difference is shown.");
     else
         puts("Not known.");
-    if (text_of(answer, "reason")[0])
-        text_field("why", "%s", text_of(answer, "reason"));
+    text_field("why", "%s", text_of(answer, "reason"));
 }
 
 /* The change with its interval: "-25.0 %  (-30.3 to -19.3)". */
@@ -56,12 +55,9 @@ static void put_rest(const json_t *answer)
     if (json_is_object(time))
         text_field("precision", "a change of time by %.1f %% would have been shown by now",
                    100 * ((1 + real(time, "high")) / (1 + real(time, "change")) - 1));
-    if (text_of(answer, "best")[0]) {
-        text_field("best", "%s", text_of(answer, "best"));
-        text_field("worst", "%s", text_of(answer, "worst"));
-    }
-    if (text_of(answer, "left_out")[0])
-        text_field("left out", "%s", text_of(answer, "left_out"));
+    text_field("best", "%s", text_of(answer, "best"));
+    text_field("worst", "%s", text_of(answer, "worst"));
+    text_field("left out", "%s", text_of(answer, "left_out"));
     if (real(answer, "holdout_percent") > 0)
         text_field("held out", "%g %% of connections, %s", real(answer, "holdout_percent"),
                    json_is_true(get(answer, "is_settled"))

@@ -50,7 +50,7 @@ static int connect_once(const struct riptide_prefix *peer, uint16_t port, struct
 /* Why the connection does not start with riptided's window. */
 static void put_reason(const struct tcp_info *info, const json_t *answer)
 {
-    const char *reason = text_of(answer, "reason"), *remedy = text_of(answer, "do");
+    const char *reason = text_of(answer, "reason");
     const char *cgroup = text_of(get(answer, "program"), "cgroup");
 
     if (info->tcpi_total_retrans > 1)
@@ -61,11 +61,10 @@ static void put_reason(const struct tcp_info *info, const json_t *answer)
     else
         text_field("why",
                    "riptided gives %lld: a rule for this user, the congestion control or a "
-                   "program of others decides%s%s",
-                   number(answer, "starts_with"),
-                   *cgroup ? ", or this command is outside of the cgroup " : "", cgroup);
-    if (*remedy)
-        text_field("do", "%s", remedy);
+                   "program of others decides, or this command is outside of its network "
+                   "namespace%s%s",
+                   number(answer, "starts_with"), *cgroup ? " or of its cgroup " : "", cgroup);
+    text_field("do", "%s", text_of(answer, "do"));
 }
 
 /*
@@ -153,8 +152,10 @@ int verify_run(const struct command_options *options)
 
     if (options->accepted)
         return watch_accepted(options);
-    if (options->n_operands < 1 || options->n_operands > 2)
-        command_fail(EXIT_USAGE, "give an address, and a port where it is not %d", DEFAULT_PORT);
+    if (options->n_operands < 1 || options->n_operands > 2 || options->for_ns != RIPTIDE_NEVER_NS)
+        command_fail(EXIT_USAGE,
+                     "give an address, and a port where it is not %d (--for is of --accepted)",
+                     DEFAULT_PORT);
     if (strchr(peer, '/') || riptide_prefix_parse(&prefix, peer) != 0)
         command_fail(EXIT_USAGE, "%s: no IPv4 or IPv6 address", peer);
     if (options->n_operands == 2 &&

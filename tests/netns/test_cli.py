@@ -44,7 +44,8 @@ def test_each_option_is_one_of_its_command(host):
 
 
 def test_version(host):
-    for command in ((RIPTIDE, "version"), (RIPTIDE, "--version"), (RIPTIDED, "--version")):
+    for command in ((RIPTIDE, "version"), (RIPTIDE, "--version"), (RIPTIDE, "--control", "x", "version"),
+                    (RIPTIDE, "status", "--version"), (RIPTIDED, "--version")):
         assert host.run(*command).stdout == f"{command[0].name} {VERSION}\n"
 
 
@@ -60,7 +61,10 @@ WRONG = {
         (["hint", "203.0.113.1", "--for", "1s"], "--max"), (["hint", "--remove"], "PREFIX"),
         (["hint", "203.0.113.1", "--remove", "--max", "20"], "--remove"),
         (["pause", "all"], "all"), (["resume", "--now"], "--now"),
-        (["hint", "203.0.113.1", "--for", "1s", "--max", "0"], "--max"),
+        (["hint", "203.0.113.1", "--for", "1s", "--max", "0"], "--max"), (["hint", "--max", "0"], "PREFIX"),
+        (["hint", "--for", "2h"], "PREFIX"), (["hint", "203.0.113.1", "--remove", "--for", "2h"], "--remove"),
+        (["hint", "10.0.0.1/8", "--max", "5"], "bits zero"), (["verify", "203.0.113.1", "--for", "3s"], "--for"),
+        (["--control", "/run/" + "n" * 103], "at most 107 bytes"), (["--control", "n" * 87], "at most 107 bytes"),
         (["doctor", "everything"], "everything"),
         (["verify"], "give an address"), (["verify", "203.0.113.0/24", "80"], "no IPv4 or IPv6 address"),
         *((["verify", "203.0.113.1", port], "no port") for port in ("0", "65536", "http")),

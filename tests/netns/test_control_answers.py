@@ -46,7 +46,7 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
             first, *why, do = fits(net.host.run(RIPTIDE, check=False), 4)
             assert re.fullmatch(rf"riptide: HANGS\. Process {daemon.pid}; its last round was \d+(\.\d)? s ago\.", first)
             assert why == [labelled("why", "no answer within 5 s at /run/riptide/control; its program, if it"),
-                           labelled("", "has one, gives windows"),
+                           labelled("", "has one, gives windows for at most 30 s after its last round"),
                            labelled("left", "rules 2, routes 1, which nobody maintains")]
             assert do == labelled("do", f"systemctl restart riptided (without systemd: kill -KILL {daemon.pid})")
             assert riptide_json(net.host, "status", check=False)["pid"] == daemon.pid
@@ -54,14 +54,14 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
         assert "No connection in this network namespace gets" in net.world.run(RIPTIDE, check=False).stdout
         assert left(riptide_json(net.host, "status", check=False)) == ("not running", "rules 2, routes 1")
         first, _, left_over, do = fits(net.host.run(*AS_NOBODY, RIPTIDE, check=False), 3)
-        assert first == "riptide: NOT RUNNING, but its windows are still in this network namespace."
+        assert first == "riptide: NOT RUNNING, but it has left rules or routes in this network namespace."
         assert left_over == labelled("left", "rules 2, routes 1, which nobody maintains")
         assert do == labelled("do", "systemctl start riptided; or, to remove them: riptide flush")
     net.host.run(RIPTIDE, "flush")
     agent = start_agent(net.host)
     said = " ".join(net.host.run(RIPTIDE, check=False).stdout.split())
     assert f"process {agent.pid} manages this network namespace" in said
-    assert said.endswith(" do if it is riptided, its socket is gone: systemctl restart riptided")
+    assert said.endswith(" do if it is riptided, name its socket (--control), or, if that is gone, restart it")
 
 
 def test_status_counts_the_connections_of_the_last_minute(net, daemon):
@@ -154,6 +154,7 @@ def test_status_says_which_rule_keeps_tcp_from_our_routes(net, daemon, apply, he
 def test_policy_routing_that_takes_destinations_is_named(net, to, n, health, first):
     """They get no route, as the copy of a route of main would change their path."""
     net.host.ip("route", "add", "default", "via", "10.0.0.1", "table", 99)
+    net.host.ip("rule", "add", "to", "172.16.0.0/12", "lookup", 99, "pref", 40)  # is not about them
     net.host.ip("rule", "add", *to, "lookup", 99, "pref", 100)
     for peer in ("203.0.113.1", "198.51.100.1"):
         net.learned(peer, 30)
@@ -184,6 +185,7 @@ def test_routes_that_are_not_copied_at_all_are_no_effect(net):
         found = wait_status("one left alone", left_alone=1)
         assert (found["health"], found["reason"]) == (
             "off", "riptided does not copy 1 of 1 routes, as to 203.0.113.1: its base route has several next hops")
+        assert riptide_json(net.host, "show", "203.0.113.1")["do"] == "set apply = program, which needs no route"
 
 
 @pytest.mark.parametrize("apply, health, first", [

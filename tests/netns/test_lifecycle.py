@@ -104,12 +104,15 @@ def test_flush_leaves_a_riptided_of_another_namespace_alone(net):
     """Its socket is at the path for this namespace."""
     with Daemon(net.host, *BY_ROUTES):
         expected = snapshot(net.host)
-        assert net.world.run(RIPTIDE, "flush").stdout == "removed: rules 0, routes 0 in this network namespace\n"
+        done = net.world.run(RIPTIDE, "flush", check=False)
+        assert (done.returncode, done.stdout) == (1, "removed: rules 0, routes 0 in this network namespace\n")
+        assert "is of another network namespace: riptide --control /run/riptide/control pause;" in " ".join(done.stderr.split())
         with Daemon(net.world, *BY_ROUTES, "--control", "none") as other:
             done = net.world.run(RIPTIDE, "flush", check=False)
             assert done.returncode == 1 and f"process {other.pid} manages" in done.stdout
             assert "is of another network namespace" in " ".join(done.stdout.split())
         assert snapshot(net.host) == expected
+    net.world.run(RIPTIDE, "flush")
 
 
 def leave(net, table=7300, priority=32765):

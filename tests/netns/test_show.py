@@ -89,8 +89,10 @@ def test_rule_that_comes_before_ours_is_named(net):
             assert said.startswith(f"{address}: connections start with {starts} segments")
             assert "connections take another table than ours: 254 (main)\n" in said
             assert labelled("do", "let that rule match fewer connections (ip rule), or") in said
-        off = labelled("off", "TCP does not use 2 of 3 routes, as to ")
-        wait_until(lambda: net.host.run(RIPTIDE, "show").stdout.startswith(off), "both")
+        wait_until(lambda: table(net.host)[1] == "1 with a window; 2 without", "both")
+        said = net.host.run(RIPTIDE, "show").stdout
+        assert said.count(" -\n" + labelled("", "a rule sends it to another table\n")) == 2
+        assert said.startswith("DESTINATION ")
         window = windows(net.host)["198.51.100.1"]
         assert derived(net.host, "198.51.100.1").startswith(f"198.51.100.1: connections start with {window} segments\n")
 

@@ -66,6 +66,10 @@ def test_file_that_cannot_be_written_is_said_once_and_so_is_its_end(net, tmp_pat
                     lines = net.host.run(RIPTIDE, command).stdout.splitlines()
                     assert all(len(line) <= 80 or str(path) in line for line in lines)
                 assert f"  state        not saved: {answer['reason']}\n" in whole(net.host.run(RIPTIDE).stdout)
+                assert f"resumed; a restart may pause again: {answer['reason']}" == " ".join(
+                    net.host.run(RIPTIDE, "resume").stdout.split())
+                found = {row["check"]: row for row in riptide_json(net.host, "doctor")["findings"]}
+                assert answer["reason"] in found["state"]["what"] and found["state"]["kind"] == "advice"
             stack.close()
             if option == "--state":
                 assert riptide_json(net.host, "resume")["is_kept"] and path.exists()  # before the answer

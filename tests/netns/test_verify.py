@@ -71,7 +71,7 @@ def test_window_of_the_program_is_applied_though_others_are_held_out(net, cgroup
         cgroups.enter(cgroup)
         assert (word, found) == ("other", 10)
         assert rest.startswith(f"why riptided gives {cwnd}: ")
-        assert rest.endswith(f" or this command is outside of the cgroup {cgroup}")
+        assert rest.endswith(f" or this command is outside of its network namespace or of its cgroup {cgroup}")
 
 
 def test_connection_that_fails_names_the_reason(net):
