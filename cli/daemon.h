@@ -140,9 +140,6 @@ struct diagnosis {
 };
 void health_diagnose(const struct daemon *daemon, struct diagnosis *diagnosis);
 
-/* Whether no window is given. */
-bool health_is_off(const struct daemon *daemon);
-
 /*
  * How many destinations have such a route, where there is one that is not as it should be; `first`
  * is one of them, for a rule if there is one.

@@ -39,10 +39,9 @@ void destinations_describe(const struct riptide_route *route, char text[256])
 
     if (route->state == RIPTIDE_ROUTE_WITHDRAWN && !*reason)
         reason = "by its time to live, or a hint";
-    if (route->state == RIPTIDE_ROUTE_APPLIED)
-        snprintf(text, 256, "%s: initcwnd %" PRIu32 "%s", state, route->initcwnd, by);
-    else if (route->state == RIPTIDE_ROUTE_FAILED)
-        snprintf(text, 256, "%s: initcwnd %" PRIu32 "%s: %s", state, route->initcwnd, by, reason);
+    if (route->state == RIPTIDE_ROUTE_APPLIED || route->state == RIPTIDE_ROUTE_FAILED)
+        snprintf(text, 256, "%s: initcwnd %" PRIu32 "%s%s%s", state, route->initcwnd, by,
+                 *reason ? ": " : "", reason);
     else
         snprintf(text, 256, "%s: %s", state, reason);
 }
@@ -61,36 +60,28 @@ static json_t *row_json(const struct riptide_window *window, bool is_off)
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], reason[256] = "";
 
     riptide_prefix_format(&window->dst, dst);
-    given = given ? given : window->program;
-    if (by == 0 && why_off(given))
-        snprintf(reason, sizeof(reason), "%s", given->reason);
-    else if (by == 0)
-        destinations_describe(given, reason);
+    if (by == 0)
+        destinations_describe(given ? given : window->program, reason);
     return json_pack("[s, I, s?, I, I, o]", dst, by ? (json_int_t)given->initcwnd : 0,
                      by ? riptide_name(RIPTIDE_NAMES_BACKEND, by) : NULL,
                      estimate ? (json_int_t)estimate->samples : 0,
                      estimate ? (json_int_t)estimate->min_rtt_us : 0, text_or_null(reason));
 }
 
-/* Why no window is given; empty: some are. */
-static void explain_off(const struct daemon *daemon, char off[256])
+/* Why no window is given, by choice; NULL: windows are not off. */
+static const char *why_all_off(const struct daemon *daemon)
 {
-    struct diagnosis diagnosis;
-
-    health_diagnose(daemon, &diagnosis);
     if (daemon->settings->applier.dry_run)
-        snprintf(off, 256, "a dry run");
-    else if (strcmp(diagnosis.word, "paused") == 0)
-        snprintf(off, 256, "paused, until riptide resume");
-    else if (!strcmp(diagnosis.word, "off") || !strcmp(diagnosis.word, "suspended"))
-        snprintf(off, 256, "%s", diagnosis.reason);
+        return "a dry run";
+    if (riptide_agent_get_stats(daemon->agent)->is_paused)
+        return "paused, until riptide resume";
+    return health_suspended_s(daemon) > 0 ? "suspended, as windows did harm" : NULL;
 }
 
 json_t *answer_show(struct daemon *daemon, const struct request *request,
                     struct riptide_error *error)
 {
-    const bool is_off = health_is_off(daemon);
-    char off[256] = "";
+    const char *off = why_all_off(daemon);
     uint32_t cursor = (uint32_t)request->from;
     const struct riptide_window *window;
     json_t *rows, *next = NULL;
@@ -99,19 +90,17 @@ json_t *answer_show(struct daemon *daemon, const struct request *request,
         refuse(error, -EINVAL, "from: not `next` of an earlier answer");
         return NULL;
     }
-    if (request->from == 0)
-        explain_off(daemon, off);
     rows = json_array();
     for (int i = 0; i < MAX_LOOKS && json_array_size(rows) < PAGE && !next; i++) {
         if (riptide_agent_next(daemon->agent, &cursor, &window) != 0)
             next = json_null();
         else if ((window->route || window->program) &&
                  (!request->dst.family || cidr_contains(&request->dst, &window->dst)))
-            json_array_append_new(rows, row_json(window, is_off));
+            json_array_append_new(rows, row_json(window, off));
     }
-    return json_pack("{s:o, s:o, s:[s, s, s, s, s, s], s:o}", "routes", rows, "next",
+    return json_pack("{s:o, s:o, s:[s, s, s, s, s, s], s:s?}", "routes", rows, "next",
                      next ? next : json_integer(cursor), "columns", "dst", "window", "by",
-                     "connections", "min_rtt_us", "reason", "off", text_or_null(off));
+                     "connections", "min_rtt_us", "reason", "off", off);
 }
 
 /* As text; null if the family is 0. */
@@ -210,7 +199,7 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
     if (shown) {
         destinations_describe(shown, reason);
         if (shown->state == RIPTIDE_ROUTE_LEFT_ALONE)
-            return "set apply = program, which needs no route";
+            return shown->base_initcwnd ? NULL : "set apply = program, which needs no route";
         return shown->state == RIPTIDE_ROUTE_WITHDRAWN ? "riptide hint lists hints"
                                                        : "riptide doctor";
     }

@@ -43,8 +43,7 @@ int flush_run(const struct command_options *options)
         return EXIT_SUCCESS;
     if (holder == 0)
         command_fail(EXIT_FAILURE,
-                     "%s: riptide --control %s pause; or, in its network namespace, riptide flush "
-                     "(nsenter --net=/run/netns/NAME)",
+                     "%s: riptide --control %s pause, or riptide flush there (nsenter --net=FILE)",
                      error.text, options->control);
     if (r == 0) {
         puts("paused: riptided gives no window until `riptide resume`\n"

@@ -103,14 +103,6 @@ static bool has_program(const struct riptide_applier_stats *stats)
     return (stats->backend & RIPTIDE_PROGRAM) && !stats->program_reason;
 }
 
-bool health_is_off(const struct daemon *daemon)
-{
-    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-
-    return !has_program(stats) && ((stats->rules_reason[0] && stats->rules_reason[1]) ||
-                                   stats->routes_not_taken == stats->routes);
-}
-
 /* Makes the diagnosis. Returns true: it holds. */
 __attribute__((format(printf, 4, 5))) static bool say(struct diagnosis *found, const char *word,
                                                       const char *remedy, const char *format, ...)
@@ -209,7 +201,8 @@ static bool say_routes(const struct daemon *daemon, struct diagnosis *found, con
 static bool explain_routes(const struct daemon *daemon, const struct riptide_applier_stats *stats,
                            struct diagnosis *found)
 {
-    const char *word = health_is_off(daemon) ? "off" : "degraded";
+    const bool is_off = stats->routes_not_taken == stats->routes && !has_program(stats);
+    const char *word = is_off ? "off" : "degraded";
     struct riptide_route first;
 
     if (say_routes(daemon, found, word, RIPTIDE_ROUTE_FAILED))

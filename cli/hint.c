@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-#define NS_PER_MS UINT64_C(1000000)
-
 /* "at most 20". */
 static const char *describe(const json_t *hint, char window[64])
 {
@@ -71,7 +69,7 @@ int hint_run(const struct command_options *options)
         options,
         json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", dst, "off",
                   options->is_off, "for_ms",
-                  has_time ? (json_int_t)(options->for_ns / NS_PER_MS) : REQUEST_MAX_HINT_MS,
-                  "cwnd_max", options->is_off ? 0 : (json_int_t)options->cwnd_max),
+                  has_time ? (json_int_t)(options->for_ns / 1000000) : REQUEST_MAX_HINT_MS,
+                  "cwnd_max", options->cwnd_max == UINT32_MAX ? 0 : (json_int_t)options->cwnd_max),
         print_change);
 }

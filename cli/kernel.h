@@ -14,10 +14,7 @@ enum { TEN = 10 };
 /* "IPv4 priority 100 lookup 99, IPv6 priority 100 lookup 99": the first of each family. */
 enum { KERNEL_RULES_BYTES = 160 };
 
-/*
- * Rules of other programs before ours to the table, of those that an address may match, or the
- * table; 0: for any address, to any table but local, main and default, or empty.
- */
+/* Rules of others before ours, to that table for the peer, or it; 0: all but the kernel's own. */
 void kernel_read_rules(uint32_t table, const struct riptide_prefix *peer,
                        char text[KERNEL_RULES_BYTES]);
 

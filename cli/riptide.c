@@ -120,9 +120,6 @@ void command_fail(int status, const char *format, ...)
     exit(log_finish(status));
 }
 
-/* Of a socket, with its end. */
-enum { SUN_PATH_BYTES = 108 };
-
 /* Options may come before the command; without one it is status. */
 static int command_main(int argc, char **argv)
 {
@@ -134,7 +131,7 @@ static int command_main(int argc, char **argv)
         .cwnd_max = UINT32_MAX,
     };
     const struct command *command = commands;
-    char path[1 + SUN_PATH_BYTES], unit[1 + SUN_PATH_BYTES];
+    char path[109], unit[109]; /* one more than a socket's, so that a longer one is seen */
     const char *name;
     struct riptide_error error;
     uint64_t given = 0;
@@ -147,9 +144,8 @@ static int command_main(int argc, char **argv)
         options.control = path;
         options.unit = unit;
     }
-    if (strlen(options.control) >= SUN_PATH_BYTES)
-        command_fail(EXIT_USAGE, "--control: a socket has a path of at most %d bytes",
-                     SUN_PATH_BYTES - 1);
+    if (strlen(options.control) >= sizeof(path) - 1)
+        command_fail(EXIT_USAGE, "--control: a socket has a path of at most 107 bytes");
     name = optind < argc ? argv[optind++] : "status";
     if (options.version || !strcmp(name, "version")) {
         printf("riptide %s\n", riptide_version());

@@ -160,16 +160,6 @@ static void put_backend(const char *name, const json_t *backend)
                    *reason ? ": " : "", reason);
 }
 
-static void put_kernel(const json_t *kernel)
-{
-    const long long initcwnd = number(kernel, "initcwnd");
-
-    if (json_is_object(kernel))
-        text_field("kernel", "takes %s of table %lld, initcwnd %lld%s", text_of(kernel, "dst"),
-                   number(kernel, "table"), initcwnd ? initcwnd : TEN,
-                   initcwnd ? "" : " (the kernel's)");
-}
-
 /* The latest first. */
 static void put_changes(const json_t *changes)
 {
@@ -192,7 +182,8 @@ static void put_changes(const json_t *changes)
 static void print_derivation(const char *dst, const json_t *answer)
 {
     const char *reason = text_of(answer, "reason"), *destination = text_of(answer, "destination");
-    const long long cwnd = number(answer, "starts_with");
+    const json_t *kernel = get(answer, "kernel");
+    const long long cwnd = number(answer, "starts_with"), initcwnd = number(kernel, "initcwnd");
 
     if (cwnd > 0)
         text_line("%s: connections start with %lld segments%s", dst, cwnd,
@@ -206,7 +197,10 @@ static void print_derivation(const char *dst, const json_t *answer)
         put_window(answer, get(answer, "window"));
     put_backend("program", get(answer, "program"));
     put_backend("route", get(answer, "route"));
-    put_kernel(get(answer, "kernel"));
+    if (json_is_object(kernel))
+        text_field("kernel", "takes %s of table %lld, initcwnd %lld%s", text_of(kernel, "dst"),
+                   number(kernel, "table"), initcwnd ? initcwnd : TEN,
+                   initcwnd ? "" : " (the kernel's)");
     put_changes(get(answer, "changes"));
     text_field("do", "%s", text_of(answer, "do"));
 }

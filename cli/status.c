@@ -114,7 +114,7 @@ static void put_working(const json_t *status)
         printf("riptide: working. No connection %s in the last minute.\n",
                by_routes ? "closed" : "was due a window");
     else
-        printf("riptide: %s. %.0f %% of connections %s%s.\n", has_none ? "no effect" : "working",
+        printf("riptide: %s. %.0f %% of connections %s%s.\n", has_none ? "not used" : "working",
                100 * real(minute, "given") / real(minute, "opened"),
                by_routes ? "that closed had a window" : "due a window got it", median);
 }
@@ -175,20 +175,20 @@ static void print_hours(const json_t *answer)
     char begin[TEXT_TIME_BYTES];
     size_t i;
 
-    printf("HOUR %s   WINDOW HELD OUT  WITHOUT RETRANSMITTED   TIME WITH WINDOWS\n",
+    printf("HOUR %s   WINDOW HELD OUT  WITHOUT    RETR TIME WITH WINDOWS PAUSED/SUSP.\n",
            text_time(begin, time(NULL), "(%z)"));
     json_array_foreach(get(answer, "hours"), i, hour)
     {
         effect = get(hour, "effect");
         printf("%s %8lld %8lld %8lld", text_time(begin, number(hour, "hour"), "%b %d %H:%M"),
                number(hour, "with_window"), number(hour, "held_out"), number(hour, "without"));
-        printf(number(hour, "sent_segs") > 0 ? " %11.2f %%" : "             -",
+        printf(number(hour, "sent_segs") > 0 ? " %5.2f %%" : "       -",
                100 * real(hour, "retrans_segs") / real(hour, "sent_segs"));
         if (json_is_object(effect))
-            printf(" %+5.0f %% (%+.0f to %+.0f)", 100 * real(effect, "time"),
+            printf(" %+.0f %% (%+.0f to %+.0f)", 100 * real(effect, "time"),
                    100 * real(effect, "low"), 100 * real(effect, "high"));
-        printf("%s%s\n", number(hour, "paused_s") > 0 ? " paused" : "",
-               number(hour, "suspended_s") > 0 ? " suspended" : "");
+        printf("%s%s\n", number(hour, "paused_s") > 0 ? " P" : "",
+               number(hour, "suspended_s") > 0 ? " S" : "");
     }
 }
 

@@ -153,8 +153,7 @@ int verify_run(const struct command_options *options)
     if (options->accepted)
         return watch_accepted(options);
     if (options->n_operands < 1 || options->n_operands > 2 || options->for_ns != RIPTIDE_NEVER_NS)
-        command_fail(EXIT_USAGE,
-                     "give an address, and a port where it is not %d (--for is of --accepted)",
+        command_fail(EXIT_USAGE, "give an address, and a port where it is not %d; no --for",
                      DEFAULT_PORT);
     if (strchr(peer, '/') || riptide_prefix_parse(&prefix, peer) != 0)
         command_fail(EXIT_USAGE, "%s: no IPv4 or IPv6 address", peer);

@@ -74,7 +74,7 @@ def test_status_counts_the_connections_of_the_last_minute(net, daemon):
         wait_rounds()
         n, *others = counts()
         assert others == [0, n] and fits(net.host.run(RIPTIDE))[0] == (
-            "riptide: no effect. 0 % of connections that closed had a window.")
+            "riptide: not used. 0 % of connections that closed had a window.")
         with net.learned("198.51.100.1", 30).busy():
             wait_window(net.host, "198.51.100.1")
             wait_until(lambda: net.short("198.51.100.1") or counts()[1] > 0, "one with a window")

@@ -141,7 +141,7 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
         assert rules(net.host) == []  # at once, before the answer
         assert windows(net.host) == before
         assert net.connect("203.0.113.1").cwnd() == 10
-        wait_until(lambda: net.host.run(RIPTIDE, "status", "--history").stdout.endswith(" paused\n"), "a second of it")
+        wait_until(lambda: net.host.run(RIPTIDE, "status", "--history").stdout.endswith(" P\n"), "a second of it")
         # Routes that change meanwhile are followed.
         net.host.ip("route", "replace", "default", "via", "10.0.0.2")
         wait_until(lambda: routes(net.host)["203.0.113.1"]["gateway"] == "10.0.0.2", "the gateway")
@@ -175,9 +175,14 @@ def test_the_history_goes_on_over_a_restart_and_no_link_is_followed(net, tmp_pat
     with started():
         wait_until(lambda: net.short("203.0.113.1", 5000) or hours()[-1]["with_window"] > 0, "one with a window")
         before = sum(hour["with_window"] for hour in hours())
-    assert json.loads(history.read_text())[0]["with_window"] > 0
+    saved = json.loads(history.read_text())
+    assert saved[0]["with_window"] > 0
+    saved[0].update(held_out=12345678, suspended_s=1, paused_s=2, effect={"time": 1.5, "low": -.99, "high": 2.5})
+    history.write_text(json.dumps(saved))
     with started():
         assert sum(hour["with_window"] for hour in hours()) >= before
+        lines = net.host.run(RIPTIDE, "status", "--history").stdout.splitlines()
+        assert lines[1].endswith("% +150 % (-99 to +250) P S") and max(map(len, lines)) <= 80
     history.write_text("[{")
     with started() as daemon:
         wait_until(lambda: f"{history}: damaged, starting empty" in daemon.said(), "a warning")
