@@ -47,7 +47,7 @@ int flush_run(const struct command_options *options)
                      error.text, options->control);
     if (r == 0) {
         puts("paused: riptided gives no window until `riptide resume`\n"
-             "  routes that it restored before that are not used: no rule leads to them");
+             "  what it restored before that is counted twice; no rule leads to its routes");
         return EXIT_SUCCESS;
     }
     text_field("but",

@@ -68,6 +68,9 @@ def test_file_that_cannot_be_written_is_said_once_and_so_is_its_end(net, tmp_pat
                 assert f"  state        not saved: {answer['reason']}\n" in whole(net.host.run(RIPTIDE).stdout)
                 assert f"resumed; a restart may pause again: {answer['reason']}" == " ".join(
                     net.host.run(RIPTIDE, "resume").stdout.split())
+                net.host.run(RIPTIDE, "hint", "203.0.113.1", "--max", "12")
+                assert f"a restart may bring it back: {answer['reason']}" in " ".join(
+                    net.host.run(RIPTIDE, "hint", "203.0.113.1", "--remove").stdout.split())
                 found = {row["check"]: row for row in riptide_json(net.host, "doctor")["findings"]}
                 assert answer["reason"] in found["state"]["what"] and found["state"]["kind"] == "advice"
             stack.close()
