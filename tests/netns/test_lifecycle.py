@@ -106,11 +106,11 @@ def test_flush_leaves_a_riptided_of_another_namespace_alone(net):
         expected = snapshot(net.host)
         done = net.world.run(RIPTIDE, "flush", check=False)
         assert (done.returncode, done.stdout) == (1, "removed: rules 0, routes 0 in this network namespace\n")
-        assert "does not serve this network namespace: riptide --control /run/riptide/control pause, or" in " ".join(done.stderr.split())
+        assert "this namespace: riptide --control /run/riptide/control pause, or" in " ".join(done.stderr.split())
         with Daemon(net.world, *BY_ROUTES, "--control", "none") as other:
             done = net.world.run(RIPTIDE, "flush", check=False)
             assert done.returncode == 1 and f"process {other.pid} manages" in done.stdout
-            assert "does not serve this network namespace" in " ".join(done.stdout.split())
+            assert "does not serve this namespace" in " ".join(done.stdout.split())
         assert snapshot(net.host) == expected
     net.world.run(RIPTIDE, "flush")
 
