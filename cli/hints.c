@@ -129,7 +129,7 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
         return NULL;
     }
     if (request->for_ms <= 0 || request->for_ms > REQUEST_MAX_HINT_MS) {
-        refuse(error, -EINVAL, "--for: a hint lasts 1 ms to 366 d");
+        refuse(error, -EINVAL, "--for (for_ms): a hint lasts 1 ms to 366 d");
         return NULL;
     }
     if (hints_add(daemon, &hint, error) != 0)

@@ -65,7 +65,7 @@ static void put_windows(FILE *out, struct daemon *daemon)
     put(out, "riptide_connections_total{opened=\"held_out\"}", (double)opened.held_out, NULL);
     put(out, "riptide_connections_total{opened=\"without\"}", (double)opened.kept, NULL);
     put(out, "riptide_in_force_ratio", (double)stats->applier->in_force_permille / 1e3,
-        "The share of the last minute in which windows were in force.");
+        "Share of the last minute with our rules in place; without routes: with the program.");
     put(out, "riptide_paused", stats->is_paused, "Whether an operator paused windows.");
     put(out, "riptide_suspended", stats->suspended_until_ns > 0,
         "Whether no windows are given for a while, because they did harm.");

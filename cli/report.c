@@ -97,7 +97,7 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
 
     switch (event->kind) {
     case RIPTIDE_AGENT_RULES:
-        report_off(event->family == AF_INET ? "IPv4" : "IPv6", event->reason);
+        report_off(event->family == AF_INET ? "IPv4 routes" : "IPv6 routes", event->reason);
         break;
     case RIPTIDE_AGENT_TICK:
         report_full(daemon);

@@ -161,8 +161,8 @@ int riptide_applier_get_fd(const struct riptide_applier *applier);
 struct riptide_wanted {
     struct riptide_prefix dst; /* no single address: only by the program, else without effect */
     bool may_lower; /* below the base route's initcwnd; else that stays, without a route of ours */
-    uint32_t initcwnd; /* 0 withdraws. No route is written where that of the base route, or of ours,
-                          is within 2 segments, or 10 % of 30 and more */
+    uint32_t initcwnd; /* 0 withdraws. No route is written where the base route's, or ours, differs
+                          by at most 2 segments, or, from 30 on, by at most 10 % */
     /*
      * The bound of the window: only the base route's own, without may_lower, can be larger. The
      * first receive window of connections that this host opens is raised to it (segments of 1,460

@@ -39,7 +39,7 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
         net.host.ip(f"-{family}", "route", *theirs.split(), "via", SECOND[family], "table", TABLE)
         foreign = in_table(net.host, family)
         assert len(foreign) == 1
-        wait_until(lambda: f"IPv{family}: windows off" in daemon.said(), "the line that says so")
+        wait_until(lambda: f"IPv{family} routes: windows off" in daemon.said(), "the line that says so")
         (line,) = daemon.lines(": windows off")
         for word in ("riptide's table", "another protocol", "delete them", "choose another table"):
             assert word in line
@@ -55,7 +55,7 @@ def test_foreign_route_in_our_table_turns_its_family_off_until_it_goes(net, fami
         assert in_table(net.host, family) == foreign
         assert is_as_without_us(net.host, PEER[family]) and "on again" not in daemon.said()
         net.host.ip(f"-{family}", "route", "flush", "table", TABLE, "proto", "boot")
-        wait_until(lambda: f"IPv{family}: windows on again" in daemon.said(), "the return")
+        wait_until(lambda: f"IPv{family} routes: windows on again" in daemon.said(), "the return")
         for dst in (PEER[family], OTHER[family]):
             wait_window(net.host, dst)
             wait_ours(net.host, dst)
@@ -81,9 +81,9 @@ def test_foreign_route_that_goes_without_a_word_is_missed_and_one_outlives_us(ne
     before = net.host.ip("-4", "rule") + net.host.ip("-6", "rule")
     with Daemon.learned(net, PEER[family], *BY_ROUTES) as daemon:
         net.host.ip(f"-{family}", "route", "add", PEER[family], "dev", "apart", "metric", 1, "table", TABLE)
-        wait_until(lambda: f"IPv{family}: windows off" in daemon.said(), "the warning")
+        wait_until(lambda: f"IPv{family} routes: windows off" in daemon.said(), "the warning")
         net.host.ip("link", "set", "apart", "down")
-        wait_until(lambda: f"IPv{family}: windows on again" in daemon.said(), "the return")
+        wait_until(lambda: f"IPv{family} routes: windows on again" in daemon.said(), "the return")
         wait_until(lambda: len(rules(net.host)) == 2, "the rules")
         daemon.kill()
     net.host.ip(f"-{family}", "route", "add", OTHER[family], "via", SECOND[family], "table", TABLE)

@@ -88,7 +88,7 @@ def test_hints_in_force_are_listed_and_sections_stay(net):
                  "192.0.2.1: is part of a destination, which has prefix-len4 = 28"),
                 (("192.0.2.0/28", "--max", "101", "--for", "1s"),
                  "at most 101 lowers nothing: windows have 1 to 100 segments, by cwnd-max"),
-                (("192.0.2.0/28", "--max", "5", "--for", "0s"), "--for: a hint lasts 1 ms to 366 d")):
+                (("192.0.2.0/28", "--max", "5", "--for", "0s"), "--for (for_ms): a hint lasts 1 ms to 366 d")):
             done = net.host.run(RIPTIDE, "hint", *words, check=False)
             assert one_line(done) == f"riptide: hint: {said}\n"
     with Daemon(net.host):
