@@ -69,13 +69,14 @@ static bool journal_send(int level, const struct log_fields *fields, const char 
 {
     static const struct sockaddr_un journal = { AF_UNIX, "/run/systemd/journal/socket" };
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    FILE *out = fdopen(fd, "w");
+    FILE *out = NULL;
 
-    if (!out) {
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)&journal, sizeof(journal)) == 0)
+        out = fdopen(fd, "w");
+    if (!out && fd >= 0)
         close(fd);
+    if (!out)
         return false;
-    }
-    connect(fd, (const struct sockaddr *)&journal, sizeof(journal));
     fprintf(out, "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=%s\n",
             level > LOG_ERR ? level : LOG_ERR, log_program, text);
     put_field(out, "RIPTIDE_EVENT", fields->event);
