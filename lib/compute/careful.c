@@ -30,10 +30,10 @@ enum { LOSS_SHARE = 50, LOSSY_AT_ONCE = 4, LOSSY_PACED = 2, TOO_LARGE = 16 };
 
 /*
  * `fitting` counts flights that filled the window and fit, less twice the lossy ones. A raise needs
- * `wait` of them and seconds, as losers end last. A cut doubles it, a raise after one halves it. A
- * raise doubles the window, but after a cut it adds an eighth; a cut takes a quarter.
+ * `wait` of them and seconds, as losers end last; before a cut two in RARE_MS, which are no crowd.
+ * A cut doubles `wait`, a raise after a raise halves it. Before any cut a raise doubles the window.
  */
-enum { WAIT = 4, MOST_WAIT = 64 /* a known limit is tried once a minute at most */ };
+enum { WAIT = 4, MOST_WAIT = 64 /* a known limit is tried once a minute */, RARE_MS = 30000 };
 static const double growth = 1.125, cut = 0.75;
 
 /*
@@ -46,9 +46,8 @@ enum { LOCAL_US = 1000, JITTER_US = 2000, FAR = 8, SMALL = 20 };
 enum flight { LOSSY = -2, CLEAN = 0, FILLED = 1, /* steps of `fitting` */ NO_FLIGHT = 2 };
 
 /*
- * What counters show about a first flight. That of an open connection counts in the interval in
- * which it ends: that of its begin, or the next one if it was under way at the dump between them.
- * Whose losses they were, ssthresh and the number of segments tell (docs/policies.md).
+ * What counters show about a first flight; docs/policies.md says whose losses they were. That of an
+ * open connection counts in the interval in which it ends: that of its begin, or the next one.
  */
 static enum flight first_flight_of(const struct riptide_sample *sample,
                                    const struct riptide_policy_input *input, bool is_paced)
@@ -196,6 +195,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
 {
     struct careful *careful = memory;
     uint32_t since_ms = (uint32_t)(input->now_ns / 1000000) - careful->began_ms;
+    uint32_t wait = !careful->is_cut && since_ms >= RARE_MS ? 2 : careful->wait;
     bool can_pace = input->can_pace && careful->min_rtt_us >= PACING_RTT_MIN_US;
 
     if (careful->cwnd == 0) {
@@ -208,7 +208,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
         begin(careful, input->now_ns);
     } else if (careful->against >= TOO_LARGE && input->cwnd > 0) { /* 0: windows are off */
         lower(careful, input, can_pace);
-    } else if (careful->fitting >= careful->wait && since_ms >= 1000u * careful->wait) {
+    } else if (careful->fitting >= wait && since_ms >= 1000 * wait) {
         raise(careful, input);
     }
     return (double)careful->cwnd;
