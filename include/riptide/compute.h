@@ -136,7 +136,7 @@ struct riptide_estimate {
     uint32_t pacing_percent;    /* part of a round trip over which first flights of `cwnd` should
                                    leave, a multiple of ten from 50 on; or RIPTIDE_AT_ONCE */
     uint32_t fitting;    /* "careful": flights that filled the window and fit, less lossy ones; */
-    uint32_t wait;       /* where it reaches this, the window grows */
+    uint32_t wait;       /* where it reaches this, the window grows; at 2 if rare */
     uint32_t against;    /* "careful": lossy flights, weighted; at 16 the window is too large */
     uint32_t rto_min_us; /* for the route, up to RIPTIDE_RTO_MIN_LIMIT_US; 0: do not set it */
     uint32_t pmtu_bytes; /* of a host: the smallest of its open connections within ttl_ns */
