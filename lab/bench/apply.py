@@ -9,7 +9,6 @@ import argparse
 import ipaddress
 import resource
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 

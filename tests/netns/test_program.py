@@ -113,17 +113,6 @@ def test_more_windows_are_written_than_a_dispatch_writes(net, cgroup):
             assert net.connect(f"203.0.113.{last}").cwnd() == 10 + last
 
 
-def test_a_newer_window_is_tried_instead_of_one_that_is_refused(net, cgroup, no_memory):
-    refuses, preloaded = no_memory
-    with Windows(net.host, cgroup, 0, (preloaded,)) as windows:
-        for cwnd in (20, 30):
-            windows.follow(f"set 203.0.113.1 {cwnd}", "set 203.0.113.2 40")
-            wait_until(lambda: windows.later() and f" failed {cwnd} " in windows.routes["203.0.113.1"], "a refusal")
-        refuses.unlink()
-        wait_until(lambda: windows.later() and net.starts("203.0.113.2") == 40, "all of them")
-        assert net.starts("203.0.113.1") == 30
-
-
 def wait_acknowledged(end):
     wait_until(lambda: tcp_info(end).unacked == 0, "the acknowledgement of all")
 
