@@ -2,8 +2,6 @@
 /* Commands that are a single request: riptide pause, resume and metrics. */
 #include "commands.h"
 
-#include <stdlib.h>
-
 static void print_pause(const json_t *answer)
 {
     const double suspended_s = real(answer, "suspended_s");

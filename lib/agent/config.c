@@ -6,8 +6,6 @@
 #include "observe/observer.h"
 #include "prefix.h"
 
-#include <errno.h>
-
 STRUCT_ENDS_WITH(struct riptide_agent_config, state);
 
 RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *config, size_t size)

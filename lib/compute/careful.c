@@ -30,7 +30,7 @@ enum { LOSS_SHARE = 50, LOSSY_AT_ONCE = 4, LOSSY_PACED = 2, TOO_LARGE = 16 };
 
 /*
  * `fitting` counts flights that filled the window and fit, less twice the lossy ones. A raise needs
- * `wait` of them and seconds, as losers end last; before a cut two in RARE_MS, which are no crowd.
+ * `wait` of them and seconds, as losers end last; before a cut two, once it is RARE_MS old.
  * A cut doubles `wait`, a raise after a raise halves it. Before any cut a raise doubles the window.
  */
 enum { WAIT = 4, MOST_WAIT = 64 /* a known limit is tried once a minute */, RARE_MS = 30000 };

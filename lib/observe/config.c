@@ -5,8 +5,6 @@
 #include "internal.h"
 #include "prefix.h"
 
-#include <errno.h>
-
 STRUCT_ENDS_WITH(struct riptide_observer_config, scope);
 STRUCT_ENDS_WITH(struct riptide_scope, n_remote_ports);
 

@@ -8,7 +8,6 @@
 
 #include "prefix.h"
 
-#include <errno.h>
 #include <linux/inet_diag.h>
 #include <stdlib.h>
 #include <string.h>

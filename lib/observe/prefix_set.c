@@ -5,7 +5,6 @@
 #include "internal.h"
 #include "prefix.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -65,8 +65,7 @@ static int on_route(struct router *router, const struct nlmsghdr *message)
     struct route route;
     int r = route_parse(&route, message);
 
-    /* Where the kernel lacks a family it dumps all others, of which this scan has read the routes.
-     */
+    /* Where the kernel lacks a family it dumps all others, which have scans of their own. */
     if (r < 0 || route.is_cached || route.dst.family != present_step(router)->family)
         return r;
     if (present_step(router)->table == RT_TABLE_LOCAL)
