@@ -105,8 +105,8 @@ const char *log_level_name(int level)
 
 PARSE_WORD(flag, bool, false, true, i ? "yes" : "no")
 PARSE_WORD(level, int, LOG_ERR, LOG_DEBUG, log_level_name((int)i))
-PARSE_WORD(backend, enum riptide_backend, RIPTIDE_AUTO, RIPTIDE_BOTH,
-           riptide_name(RIPTIDE_NAMES_BACKEND, i))
+/* The library refuses a value that it does not know, whose name is "unknown". */
+PARSE_WORD(backend, enum riptide_backend, 0, 7, riptide_name(RIPTIDE_NAMES_BACKEND, i))
 
 static int parse_policy(void *target, const char *text)
 {
@@ -202,9 +202,9 @@ KIND(duration, "TIME", "not a duration (write 500ms, 1s, 10min, 1d)", parse_dura
 KIND(share, "SHARE", "not a share (write 0.05 or 5%)", parse_share, false);
 KIND(u8, "N", "not a number from 0 to 255", parse_u8, false);
 KIND(u32, "N", "not a number from 0 to 4294967295", parse_u32, false);
-KIND(policy, "NAME", "not a policy (careful, paper, bdp)", parse_policy, false);
-KIND(backend, "HOW", "not routes, program, both or auto", parse_backend, false);
-KIND(level, "LEVEL", "not a level (error, warning, info, debug)", parse_level, false);
+KIND(policy, "NAME", NULL, parse_policy, false);
+KIND(backend, "HOW", NULL, parse_backend, false);
+KIND(level, "LEVEL", NULL, parse_level, false);
 KIND(path, "PATH", "not a path (at most 160 bytes, no control character)", parse_text, false);
 KIND(group, "GROUP", "not a group", parse_text, false);
 KIND(prefixes, "PREFIX", "not a prefix (write 203.0.113.0/24 or 2001:db8::1, host bits zero)",
@@ -225,11 +225,12 @@ int options_set(const struct option_row *row, const char *dashes, void *target, 
                 struct riptide_error *error)
 {
     int r = row->kind->parse((char *)target + row->offset, value);
+    const char *expected = r == -EINVAL ? row->kind->expected : strerror(-r);
 
     if (r == 0)
         return 0;
-    return refuse(error, -EINVAL, "%s%s%s%.60s: %s", dashes, row->name, *value ? " " : "", value,
-                  r == -EINVAL ? row->kind->expected : strerror(-r));
+    return refuse(error, -EINVAL, "%s%s%s%.60s: %s%s", dashes, row->name, *value ? " " : "", value,
+                  expected ? "" : "must be ", expected ? expected : row->help);
 }
 
 /* What getopt_long(3) has refused, and says by its result and in optopt. */

@@ -18,7 +18,7 @@ struct value_list {
 
 struct value_kind {
     const char *argument; /* its name in --help; NULL: the option has no value, and is "yes" */
-    const char *expected; /* end of the sentence "--option text: ..." */
+    const char *expected; /* end of "--option text: ..."; NULL: "must be" and the row's help */
     int (*parse)(void *target, const char *text); /* 0; -EINVAL, -ENOMEM: *target as before, */
     bool is_list; /* but for lists: words, separated by blanks or commas, which are added */
 };

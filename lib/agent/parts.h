@@ -51,7 +51,7 @@ struct riptide_agent {
     struct riptide_error state_said; /* what became of that at the start; empty: not loaded */
     char *kept_outcomes; /* of a loaded state, where none is held out: text for the next state */
     struct experiment experiment;
-    uint32_t flights_wait;       /* rounds until first flights are judged */
+    uint32_t flights_wait[2];    /* for families[]: rounds until first flights are judged */
     uint64_t closed_with_window; /* as struct riptide_agent_stats has it */
     enum round round;
     uint64_t next_ns, armed_ns; /* when the next round begins; for when the timer is set */

@@ -114,13 +114,21 @@ static void judge_outcomes(struct riptide_agent *agent, uint64_t now_ns)
         applier_set_holdout(agent->applier, ARM_SHARE(phase_percent(experiment, experiment->phase)),
                             experiment->phase);
     }
-    /* Connections that open without our window show nothing about it. */
-    if (experiment->suspension.until_ns > 0 || agent->is_paused ||
-        (!(agent->backend & RIPTIDE_ROUTES) && agent_applier_stats(agent).program_reason))
-        agent->flights_wait = FLIGHTS_WAIT;
-    else if (agent->flights_wait > 0)
-        agent->flights_wait--;
-    agent->estimator->gives_none = agent->flights_wait > 0;
+}
+
+/* Connections that open without our window show nothing about it. */
+static void judge_flights(struct riptide_agent *agent)
+{
+    const struct riptide_applier_stats stats = agent_applier_stats(agent);
+    bool is_by_program = agent->backend & RIPTIDE_PROGRAM && !stats.program_reason;
+
+    for (int i = 0; i < 2; i++) {
+        bool is_given = is_by_program || !stats.rules_reason[i];
+        uint32_t *wait = &agent->flights_wait[i];
+
+        *wait = is_given && !agent->stages.applier.dry_run ? *wait - (*wait > 0) : FLIGHTS_WAIT;
+        agent->estimator->gives_none[i] = *wait > 0;
+    }
 }
 
 /* Kernels without a fine clock count in ticks of 10 ms, even for very short work. */
@@ -149,6 +157,7 @@ static void begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->next = (struct riptide_tick){ 0 };
     drop_unpopped(agent);
     judge_outcomes(agent, now_ns);
+    judge_flights(agent);
     agent->round = ROUND_OBSERVING;
     start_dump(agent);
 }
@@ -165,7 +174,7 @@ static void enter_closed(struct riptide_agent *agent, const struct riptide_sampl
     bool is_on = experiment->holdout_percent > 0;
     bool is_noted = is_on && applier_find_opened(agent->applier, sample->cookie, true, &opened);
     bool is_given =
-        !is_on && before->cwnd > 0 && agent->flights_wait == 0 &&
+        !is_on && before->cwnd > 0 && agent->flights_wait[family_index(sample->dst.family)] == 0 &&
         (agent->backend & RIPTIDE_PROGRAM || applier_has_route(agent->applier, &sample->dst));
     enum outcome_entry entry = OUTCOME_WITHOUT;
     struct outcome outcome;

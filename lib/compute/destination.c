@@ -182,7 +182,7 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     destination->flags |= IS_TOUCHED;
     input_of(estimator, destination);
     /* Losses of a held out flight are no evidence about another window; in a pause all are. */
-    if (estimator->gives_none ||
+    if (estimator->gives_none[family_index(dst->family)] ||
         arm_of(sample->cookie, estimator->arms_seed, estimator->holdout) == ARM_HOLDOUT)
         estimator->input.cwnd = 0;
     reason =

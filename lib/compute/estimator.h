@@ -94,8 +94,8 @@ struct riptide_estimator {
     struct prefix_table shares; /* of all destinations in the table */
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input; /* its now_ns: of the last tick, or load */
-    bool gives_none;  /* connections start without windows at present, as in a pause */
-    uint32_t holdout; /* share of them that also start without at other times: see arm_of */
+    bool gives_none[2]; /* for families[]: connections start without windows, as in a pause */
+    uint32_t holdout;   /* share of them that also start without at other times: see arm_of */
     uint64_t arms_seed;
     uint32_t changed; /* the first of those that wait to be popped, or NONE */
     bool has_ticked;

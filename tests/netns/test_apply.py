@@ -228,6 +228,10 @@ def test_the_sockets_of_the_unit_are_enough(net, daemon, preload):
         assert status()["apply"]["by"] == "program"
 
 
+# Of 24 segments over 100 ms, also of a connection that opens with ten.
+IN_WHICH_FLIGHTS_END = "400ms"
+
+
 @pytest.mark.parametrize("backend", ["program", "both"])
 @pytest.mark.parametrize("is_suspended", [False, True], ids=["paused", "suspended"])
 def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, backend, is_suspended):
@@ -237,25 +241,56 @@ def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, ba
         write_state(state, {})
         add_experiment(state, phase=1, suspended=1, until_ns=time.time_ns() + 3600 * 10**9, wait_ns=3600 * 10**9,
                        shown_ns=5)
-
-    def window_behind_a_transfer():
-        transfer(connect, 60_000)
-        wait_rounds(2)
-        # Seen before it had sent, it is known without a window.
-        return wait_until(lambda: (riptide_json(near, "show", "10.9.2.1")["window"] or {}).get("cwnd"), "a window")
     options = "--apply", backend, "--cgroup", cgroup, "--policy", "careful", "--state", state
-    with Daemon(near, *options, has_rules=backend == "both" and not is_suspended, config="") as riptided:
-        assert f"policy careful, {0.2 if is_suspended else 5} % held out" in riptided.said()
+    with Daemon(near, *options, interval=IN_WHICH_FLIGHTS_END, has_rules=backend == "both" and not is_suspended,
+                config="") as riptided:
+        started = f"policy careful, {0.2 if is_suspended else 5} % held out"
+        wait_until(lambda: started in riptided.said(), "the start")
         if not is_suspended:
             near.run(RIPTIDE, "pause")
-        assert [window_behind_a_transfer() for _ in range(4)] == [24] * 4
+        assert windows_behind_transfers(connect, near) == {24}
         if not is_suspended:
             near.run(RIPTIDE, "resume")
-            wait_until(lambda: window_behind_a_transfer() > 24, "a larger window")
+            wait_until(lambda: window_behind_a_transfer(connect, near) > 24, "a larger window")
     if is_suspended:
         with Daemon(near, *options, "--holdout-percent", 0):
             wait_until(lambda: not status()["apply"]["suspended_s"], "windows")
-            wait_until(lambda: window_behind_a_transfer() > 24, "a larger window")
+            wait_until(lambda: window_behind_a_transfer(connect, near) > 24, "a larger window")
+
+
+def window_behind_a_transfer(connect, near, *options):
+    transfer(connect, 60_000)
+    wait_rounds(2, *options[1:])
+    # Seen before it had sent, it is known without a window.
+    return wait_until(lambda: (riptide_json(near, "show", "10.9.2.1", *options)["window"] or {}).get("cwnd"), "a window")
+
+
+def windows_behind_transfers(connect, near, *options):
+    """For longer than a raise needs, four flights in four seconds."""
+    end = time.monotonic() + 6
+    found = set()
+    while time.monotonic() < end:
+        found.add(window_behind_a_transfer(connect, near, *options))
+    return found
+
+
+def test_first_flights_are_not_judged_without_the_rule(path):
+    connect, near, _ = path
+    with Daemon(near, "--apply", "routes", "--policy", "careful", interval=IN_WHICH_FLIGHTS_END):
+        near.ip("rule", "add", "pref", 0, "lookup", "main")
+        wait_until(lambda: status()["health"] == "degraded", "the rule away")
+        wait_rounds(1)
+        assert windows_behind_transfers(connect, near) == {24}
+        near.ip("rule", "del", "pref", 0, "lookup", "main")
+        wait_until(lambda: window_behind_a_transfer(connect, near) > 24, "a larger window")
+
+
+def test_first_flights_are_not_judged_in_a_dry_run(path):
+    connect, near, _ = path
+    options = "--control", "/run/dry"
+    with Daemon(near, *options, "--dry-run", "--apply", "routes", "--policy", "careful", interval=IN_WHICH_FLIGHTS_END,
+                has_rules=False):
+        assert windows_behind_transfers(connect, near, *options) == {24}
 
 
 def test_round_hands_over_what_has_changed(net, cgroup):

@@ -373,7 +373,7 @@ TEST(flights_without_the_window_do_not_count)
         flights(estimator, "....48");
         if (why == 0)
             set_hint(estimator, off);
-        estimator->gives_none = why == 1;
+        estimator->gives_none[0] = why == 1;
         estimator->holdout = why == 2 ? ARM_SHARE(100) : 0;
         for (int i = 0; i < 10; i++) {
             add(estimator, closed(10, 60, i % 2 ? 20 : 0));
