@@ -131,8 +131,9 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     /* The share of the first phase in both: some that have opened in it are still open. */
     agent->estimator->holdout = ARM_SHARE(agent->experiment.holdout_percent);
     agent->estimator->arms_seed = agent->experiment.seed;
-    if (state_load(agent) && error && !error->text[0])
-        error_set(error, "%s", agent->state_said.text);
+    /* Behind what a predecessor had left. */
+    if (state_load(agent) && error)
+        error_set(error, "%s%s%s", error->text, error->text[0] ? "; " : "", agent->state_said.text);
     return 0;
 }
 

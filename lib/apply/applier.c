@@ -459,9 +459,11 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
     if (applier->is_started && applier->why.text[0])
         current.why = applier->why.text;
     for (int i = 0; i < 2; i++) {
-        current.rules_reason[i] = router->why_paused ? router->why_paused : router->own[i].reason;
         if (!has(applier, RIPTIDE_ROUTES))
             current.rules_reason[i] = "windows are given by the program";
+        else if (!router->own[i].is_in_place) /* its removal may have failed */
+            current.rules_reason[i] =
+                router->why_paused ? router->why_paused : router->own[i].reason;
     }
     current.routes = targets->n_in_kernel[0] + targets->n_in_kernel[1];
     current.routes_not_taken = targets->n_not_taken;

@@ -129,7 +129,7 @@ def leave(net, table=7300, priority=32765):
                          ids=["riptide", "riptided", "start"])
 @pytest.mark.parametrize("table", [TABLE, 7300])
 @pytest.mark.parametrize("priority", [32765, 32000])
-def test_what_a_dead_one_left_goes_and_what_is_not_ours_stays(net, command, table, priority):
+def test_what_a_dead_one_left_goes_and_what_is_not_ours_stays(net, tmp_path, command, table, priority):
     """A killed riptided's rules and routes are known by their shape, whatever of its numbers was edited since."""
     net.host.batch("""
         rule add pref 100 to 198.51.100.0/24 lookup 100
@@ -146,8 +146,10 @@ def test_what_a_dead_one_left_goes_and_what_is_not_ours_stays(net, command, tabl
         done = net.host.run(*command)
         assert "removed: rules 0, routes 0" in done.stdout + done.stderr
     else:
-        with Daemon(net.host, *BY_ROUTES) as daemon:
-            assert f"removed what one that was killed had left: {left}\n" in daemon.said()
+        (tmp_path / "state").write_text("of another program")
+        with Daemon(net.host, *BY_ROUTES, "--state", tmp_path / "state") as daemon:
+            assert f"removed what one that was killed had left: {left}; " in daemon.said()
+            assert "no destinations loaded" in daemon.said()
             assert len(rules(net.host)) == 2
     assert snapshot(net.host) == before
 

@@ -20,10 +20,11 @@ import pytest
 import cgroups
 import riptide
 from netns import DEADLINE_S, Host, Network, routes, rules, wait_until, windows
-from riptide import AgentEventKind, Backend, EstimatorConfig, RouteState, Wanted
+from riptide import AgentEventKind, ApplierConfig, Backend, EstimatorConfig, RouteState, Wanted
 
 SO_COOKIE = 57  # Python does not name it
 PAPER: EstimatorConfig = {"ttl": 3600, "policy": "paper"}
+BY_ROUTES: ApplierConfig = {"backend": Backend.ROUTES}
 
 
 def settle(applier: riptide.Applier) -> list[riptide.Route]:
@@ -45,8 +46,7 @@ def test_routes_reach_the_kernel_and_go_with_the_applier(net: Network) -> None:
         assert windows(net.host) == {"203.0.113.7": 40, "2001:db8::7": 25}
         assert changed["203.0.113.7/32"].state == RouteState.APPLIED
         stats = applier.stats()
-        assert (stats.backend, stats.rules_reason, stats.routes) == (
-            Backend.ROUTES, (None, None), 2)
+        assert (stats.backend, stats.rules_reason, stats.routes) == (Backend.ROUTES, (None, None), 2)
         applier.set(Wanted("203.0.113.7"))
         assert [route.state for route in settle(applier)] == [RouteState.WITHDRAWN]
     assert windows(net.host) == {} and rules(net.host) == []
@@ -90,17 +90,22 @@ def test_what_the_library_refuses_changes_nothing(net: Network) -> None:
 
 
 def test_without_privilege_it_is_a_permission_error(net: Network) -> None:
-    code = ("import riptide\n"
-            "with riptide.Applier() as applier:\n"
-            "    try: applier.start()\n"
-            "    except PermissionError as error: print(error)\n")
-    said = net.host.run("setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin", "--",
-                        sys.executable, "-c", code).stdout
-    assert "CAP_NET_ADMIN" in said
+    """A rule that could not be removed is not said to be."""
+    code = ("import os, riptide\n"
+            "with riptide.Applier(backend=riptide.Backend.ROUTES) as applier:\n"
+            "    for call in applier.start, applier.pause:\n"
+            "        os.seteuid(65534)\n"
+            "        try: call()\n"
+            "        except PermissionError as error: print(error, applier.stats().rules_reason)\n"
+            "        os.seteuid(0)\n"
+            "        call()\n"
+            "    print(applier.stats().rules_reason)\n")
+    start, pause, end = net.host.run(sys.executable, "-c", code).stdout.splitlines()
+    assert "CAP_NET_ADMIN" in start
+    assert pause.endswith(" (None, None)") and end == "('paused', 'paused')"
 
 
 async def until(agent: riptide.Agent, kind: AgentEventKind) -> list[riptide.AgentEvent]:
-    """Events up to one of that kind."""
     seen: list[riptide.AgentEvent] = []
     async for event in agent:
         seen.append(event)
@@ -114,7 +119,6 @@ def run_until(agent: riptide.Agent, kind: AgentEventKind) -> list[riptide.AgentE
 
 
 def run_round(agent: riptide.Agent) -> bool:
-    """One round; true."""
     return bool(run_until(agent, AgentEventKind.TICK))
 
 
@@ -129,8 +133,7 @@ def test_asyncio_agent(net: Network) -> None:
             turns += 1
         return turns, await task
 
-    with net.host.entered(), riptide.Agent(
-            interval=0.05, estimator=PAPER, applier={"backend": Backend.ROUTES}) as agent:
+    with net.host.entered(), riptide.Agent(interval=0.05, estimator=PAPER, applier=BY_ROUTES) as agent:
         agent.start()
         turns, seen = asyncio.run(asyncio.wait_for(both(agent), DEADLINE_S))
         assert turns > 5, "the loop was held up"
@@ -214,8 +217,7 @@ def test_one_process_serves_two_namespaces(net: Network) -> None:
     with contextlib.ExitStack() as stack:
         def agent_in(host: Host) -> riptide.Agent:
             with host.entered():
-                return stack.enter_context(riptide.Agent(
-                    interval=0.05, estimator=PAPER, applier={"backend": Backend.ROUTES}))
+                return stack.enter_context(riptide.Agent(interval=0.05, estimator=PAPER, applier=BY_ROUTES))
         first, second = agent_in(net.world), agent_in(net.host)
         first.start()
         second.start()
@@ -226,8 +228,7 @@ def test_one_process_serves_two_namespaces(net: Network) -> None:
 
 def test_agent_can_be_paused_and_hinted(net: Network) -> None:
     cwnd = net.learned("203.0.113.7", 40).cwnd()
-    with net.host.entered(), riptide.Agent(interval=0.05, estimator=PAPER,
-                                           applier={"backend": Backend.ROUTES}) as agent:
+    with net.host.entered(), riptide.Agent(interval=0.05, estimator=PAPER, applier=BY_ROUTES) as agent:
         agent.start()
         run_round(agent)
         assert windows(net.host) == {"203.0.113.7": cwnd}
