@@ -42,8 +42,8 @@ faults=(
     fuzz:control cli/request.c 's/!may_change/false/' 'not so'
     fuzz:event lib/apply/routes/plan.c
     's/touch_inside(router, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE)/0/' 'not so'
-    fuzz:event lib/apply/routes/route.c 's/&route->priority/\&route->table/' 'not so'
-    fuzz:event lib/apply/routes/route.c 's/&route->ifindex/\&route->table/' 'not so'
+    fuzz:event lib/route.c 's/&route->priority/\&route->table/' 'not so'
+    fuzz:event lib/route.c 's/&route->ifindex/\&route->table/' 'not so'
     fuzz:state lib/compute/state.c 's/cwnd + 0.5/cwnd + 1.5/' 'not so'
 )
 

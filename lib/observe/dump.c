@@ -2,7 +2,7 @@
 /* The order of requests, and the end of incomplete answers. */
 #include "observe/dump.h"
 
-#include "apply/routes/route.h"
+#include "route.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/apply/routes/route: base routes from answers as the kernel's fib_dump_info and rt6_fill_node
- * send them, and such that no kernel sends; requests as far as the kernel does not show them.
+ * lib/route, lib/apply/routes/message: base routes from answers as the kernel's fib_dump_info and
+ * rt6_fill_node send them, and such that no kernel sends; requests as far as the kernel does not
+ * show them.
  * fuzz/event.c holds the figures of a route against another reader.
  */
-#include "apply/routes/route.h"
+#include "apply/routes/message.h"
 #include "bytes.h"
 
 enum { UNKNOWN = 250, LEAST_LIFE_S = 90 };

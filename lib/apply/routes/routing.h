@@ -7,7 +7,7 @@
 #ifndef RIPTIDE_LIB_APPLY_ROUTING_H
 #define RIPTIDE_LIB_APPLY_ROUTING_H
 
-#include "apply/routes/route.h"
+#include "apply/routes/message.h"
 
 struct link {
     uint32_t ifindex;

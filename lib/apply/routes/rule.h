@@ -3,7 +3,7 @@
 #ifndef RIPTIDE_LIB_APPLY_RULE_H
 #define RIPTIDE_LIB_APPLY_RULE_H
 
-#include "apply/routes/route.h"
+#include "apply/routes/message.h"
 
 /*
  * Ours is one for each family, directly before `lookup main`, for TCP of this host alone:
@@ -34,7 +34,8 @@ struct rules {
 /* Errors: -EBADMSG, a malformed message. */
 int rule_parse(struct rule *rule, const struct nlmsghdr *message);
 
-/* RTM_NEWRULE, RTM_DELRULE, as the requests of route.h: ours with that family, priority, table. */
+/* RTM_NEWRULE, RTM_DELRULE, as the requests of message.h: ours with that family, priority, table.
+ */
 struct nlmsghdr *message_rule(void *room, uint16_t type, const struct rule *rule);
 
 /* Adds the rule of a message. Errors: -EBADMSG, -ENOMEM. */

@@ -6,7 +6,7 @@
 #ifndef RIPTIDE_LIB_APPLY_TARGETS_H
 #define RIPTIDE_LIB_APPLY_TARGETS_H
 
-#include "apply/routes/route.h"
+#include "apply/routes/message.h"
 
 #include <riptide/apply.h>
 
