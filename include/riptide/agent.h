@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Agent: the three stages on one fd and one clock. riptided is an agent with the defaults. Popping
- * events is optional: windows reach the kernel without it. After the stop, and in a child of
- * fork(2), calls that change it return -ESHUTDOWN and -ECHILD.
+ * Agent: the three stages on one fd and one clock. riptided is an agent with the defaults. Windows
+ * reach the kernel also where the host pops no events. Where it pops none between the beginnings of
+ * two rounds, those of windows are dropped; riptide_agent_next has all windows. After the stop, and
+ * in a child of fork(2), calls that change it return -ESHUTDOWN and -ECHILD.
  *
- * Where some connections are held out (holdout_percent of the applier) and the others take 2 % more
- * time, or retransmit 2 points more, beyond chance, windows are suspended: none is given for ten
- * minutes, or twice as long as the last time, to a day at most (docs/verdict.md).
+ * Where connections are held out (holdout_percent), and the others take 2 % more time or retransmit
+ * 2 points more, beyond chance, windows are suspended: for ten minutes to a day (docs/verdict.md).
  */
 #ifndef RIPTIDE_AGENT_H
 #define RIPTIDE_AGENT_H
@@ -34,8 +34,8 @@ struct riptide_agent_config {
      */
     double max_share;
     /*
-     * A file with windows, hints with an end, the pause and the outcomes of connections: loaded at
-     * the start, saved at the stop and by riptide_agent_save. NULL (default): none.
+     * Absolute path (each use resolves it) of a file with windows, hints with an end, the pause and
+     * outcomes: loaded at the start, saved at the stop and by riptide_agent_save. Default NULL.
      */
     const char *state;
 };
@@ -61,7 +61,7 @@ enum riptide_agent_event_kind {
     RIPTIDE_AGENT_TICK,    /* a round is complete: `tick`; its windows are in the kernel */
     RIPTIDE_AGENT_WINDOW,  /* a backend's `outcome` for the destination of `window` */
     RIPTIDE_AGENT_FAILED,  /* a dump was given up (`reason`); the next round tries again */
-    RIPTIDE_AGENT_RULES,   /* the rules of `family` were removed (`reason`) or are back (NULL) */
+    RIPTIDE_AGENT_RULES,   /* the rules of `family` stay removed (`reason`), or are back (NULL) */
     RIPTIDE_AGENT_PROGRAM, /* the program gives no windows (`reason`) or does again (NULL) */
     RIPTIDE_AGENT_DESTROY_EVENTS, /* not available (`reason`), or available again (NULL) */
 };
@@ -139,7 +139,7 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
 
 /*
  * Does one piece of work, a dump's start, a buffer, a tick or a batch. Outcomes: RIPTIDE_E_MORE; 0:
- * nothing to do until the fd is readable. Errors: -errno after which the agent cannot go on.
+ * nothing to do until the fd is readable. Errors: -errno of a stage; the next call tries again.
  */
 int riptide_agent_dispatch(struct riptide_agent *agent);
 
@@ -187,8 +187,8 @@ int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 /*
  * Saves the state in the file, whole or not at all; with `is_synced` through a power failure, for
  * which it waits for the disk. Call it now and then, as a killed process saves nothing. A dry run
- * saves nothing. Errors, each with a line: -EINVAL (no file is configured, it is not a regular one,
- * the agent was not started), those of open(2), write(2), fsync(2) and rename(2).
+ * saves nothing. Errors, each with a line: -EINVAL (no file is configured, it is a device, FIFO or
+ * link, the agent was not started), those of open(2), write(2), fsync(2) and rename(2).
  */
 int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
                        struct riptide_error *error);

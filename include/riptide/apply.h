@@ -76,12 +76,12 @@ enum riptide_route_state {
 struct riptide_route {
     struct riptide_prefix dst;
     enum riptide_route_state state;
-    uint32_t initcwnd;      /* where APPLIED the kernel's value, else the requested one */
+    uint32_t initcwnd;      /* where APPLIED the kernel's value, else the requested one, bounded */
     uint32_t base_initcwnd; /* of the base route; 0: not set or unknown */
     int error;              /* -errno where FAILED, else 0 */
     uint32_t backend;       /* RIPTIDE_ROUTES or RIPTIDE_PROGRAM */
-    char reason[96];        /* one line; empty where the request has been fulfilled; also where it
-                               is not in force for this reason: of an agent, or by a rule */
+    char reason[96];        /* one line; empty where the request is fulfilled and in force. Of an
+                               applier alone a pause is in rules_reason and program_reason */
 };
 
 /* Of windows up to 10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500 segments, and above. */
@@ -221,8 +221,8 @@ int riptide_applier_dispatch(struct riptide_applier *applier);
 int riptide_applier_pop(struct riptide_applier *applier, const struct riptide_route **routep);
 
 /*
- * What RIPTIDE_ROUTES has, a route as it would be popped, or RIPTIDE_PROGRAM, not in a dry run: the
- * window for an address, by the longest prefix. Valid until the next. RIPTIDE_E_UNKNOWN: none.
+ * Of one backend: of RIPTIDE_ROUTES a route as it would be popped; of RIPTIDE_PROGRAM, not in a dry
+ * run, an address's window, by the longest prefix. Valid until the next. RIPTIDE_E_UNKNOWN: none.
  */
 int riptide_applier_find(struct riptide_applier *applier, const struct riptide_prefix *dst,
                          enum riptide_backend backend, const struct riptide_route **routep);

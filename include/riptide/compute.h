@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compute: from samples to one initial window per destination. Pure: no system call, no clock. A
- * tick:
+ * Compute: samples to one initial window per destination. Pure: no system call, no clock. A tick:
  *
  *     for each sample: riptide_estimator_add(estimator, sample)
  *     riptide_estimator_tick(estimator, now_ns, can_pace)
@@ -58,8 +57,9 @@ struct riptide_policy {
     size_t memory_bytes; /* up to RIPTIDE_POLICY_MEMORY_BYTES; beyond 32 destinations grow by it */
     size_t tick_bytes;   /* the first ones of the memory, zeroed after each tick */
     /*
-     * Counts one sample in the tick, or returns why not. Runs for every connection of the host; in
-     * a full table also with other memory, to learn whether the sample is evidence.
+     * Counts one sample in the tick, or returns why not. Runs for every connection of the host: in
+     * an agent also for one that is `closed`, or has sent nothing (data_segs_out 0). In a full
+     * table also with other memory, to learn whether the sample is evidence.
      */
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
                                  const struct riptide_sample *sample);
@@ -73,8 +73,8 @@ struct riptide_policy {
     void (*restore)(const struct riptide_policy_input *input, void *memory,
                     const struct riptide_estimate *loaded);
     /*
-     * Optional: sets min_rtt_us, pacing_percent, fitting, wait, against, rto_min_us (the largest
-     * delay of the path, to be rounded), and may_lower, if losses may lower the base route's.
+     * Optional: sets min_rtt_us, pacing_percent (else 0), fitting, wait, against, rto_min_us (the
+     * path's largest delay, to be rounded), and may_lower, if losses may lower the base route's.
      */
     void (*explain)(const void *memory, struct riptide_estimate *estimate);
 };
@@ -101,7 +101,7 @@ struct riptide_hint {
 
 struct riptide_estimator_config {
     size_t size; /* of this struct, as the caller was compiled */
-    /* Must outlive the estimator. Default "careful", which needs the observer's destroy_events. */
+    /* Must outlive the estimator. Default "careful": learns mostly from destroy_events. */
     const struct riptide_policy *policy;
     double history_weight; /* of "paper": alpha of Sec. III-B; 0 to below 1; default 0.5 */
     uint32_t cwnd_min;     /* paper: c_min; segments, 1 to cwnd_max; default 10 */
@@ -134,7 +134,7 @@ struct riptide_estimate {
     struct riptide_prefix hint; /* that sets cwnd_max, or the longest without an end, or none */
     uint32_t min_rtt_us;        /* smallest round trip time of the path */
     uint32_t pacing_percent;    /* part of a round trip over which first flights of `cwnd` should
-                                   leave, a multiple of ten from 50 on; or RIPTIDE_AT_ONCE */
+                                   leave, 1 to 100; 0 (not set) as 50; or RIPTIDE_AT_ONCE */
     uint32_t fitting;    /* "careful": flights that filled the window and fit, less lossy ones; */
     uint32_t wait;       /* where it reaches this, the window grows; at 2 if rare */
     uint32_t against;    /* "careful": lossy flights, weighted; at 16 the window is too large */
@@ -172,7 +172,7 @@ int riptide_estimator_add(struct riptide_estimator *estimator, const struct ript
 /*
  * One round of Algorithm 1: computes every destination with samples, withdraws those whose time to
  * live has passed. Changed windows wait to be popped. can_pace: first flights can be paced, as by a
- * program in place; "careful" then asks for it on paths of 5 ms and more. Outcomes:
+ * program in place; "careful" then paces where flights lost, on paths of 5 ms and more. Outcomes:
  * RIPTIDE_E_INVALID, without effect: now_ns is before the last tick's, or 292 years from boot.
  */
 int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns, bool can_pace);
