@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* An agent in a loop of libevent, for one round: a dry run, which changes nothing. */
+/* An agent in a loop of libevent: one round of a dry run. agent.c gives windows until a signal. */
 #include <event2/event.h>
 #include <riptide/agent.h>
 #include <stdio.h>
+#include <string.h>
 
 static struct event_base *base;
+static int result;
 
 static void on_readable(evutil_socket_t fd, short events, void *data)
 {
@@ -13,7 +15,8 @@ static void on_readable(evutil_socket_t fd, short events, void *data)
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     (void)fd, (void)events;
-    if (riptide_agent_dispatch(agent) < 0)
+    result = riptide_agent_dispatch(agent);
+    if (result < 0)
         event_base_loopbreak(base);
     while (riptide_agent_pop(agent, &event) == 0) {
         if (event->kind == RIPTIDE_AGENT_WINDOW && event->outcome->backend == RIPTIDE_ROUTES) {
@@ -43,7 +46,13 @@ int main(void)
     readable = event_new(base, riptide_agent_get_fd(agent), EV_READ | EV_PERSIST, on_readable, agent);
     event_add(readable, NULL);
     event_base_dispatch(base);
+    /* First the event: from the stop on the fd stays readable. */
     event_free(readable);
     event_base_free(base);
+    if (result < 0)
+        fprintf(stderr, "agent: %s\n", strerror(-result));
+    if (riptide_agent_stop(agent, &error) < 0)
+        fprintf(stderr, "%s\n", error.text);
     riptide_agent_free(agent);
+    return result < 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* An agent in a loop of sd-event, for one round: a dry run, which changes nothing. */
+/* An agent in a loop of sd-event: one round of a dry run. agent.c gives windows until a signal. */
 #include <riptide/agent.h>
 #include <stdio.h>
+#include <string.h>
 #include <systemd/sd-event.h>
 
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *data)
@@ -10,16 +11,17 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *d
     struct riptide_agent *agent = data;
     const struct riptide_agent_event *event;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    int r = riptide_agent_dispatch(agent);
 
     (void)fd, (void)events;
-    if (riptide_agent_dispatch(agent) < 0)
-        sd_event_exit(loop, 0);
+    if (r < 0)
+        sd_event_exit(loop, r);
     while (riptide_agent_pop(agent, &event) == 0) {
         if (event->kind == RIPTIDE_AGENT_WINDOW && event->outcome->backend == RIPTIDE_ROUTES) {
             riptide_prefix_format(&event->window->dst, dst);
             printf("%s %u\n", dst, event->outcome->initcwnd);
         }
-        if (event->kind == RIPTIDE_AGENT_TICK)
+        if (r >= 0 && event->kind == RIPTIDE_AGENT_TICK)
             sd_event_exit(loop, 0);
     }
     return 0;
@@ -32,6 +34,7 @@ int main(void)
     struct riptide_agent *agent;
     struct riptide_error error;
     sd_event *loop;
+    int r;
 
     riptide_applier_config_init(&applier, sizeof(applier));
     applier.dry_run = true;
@@ -41,7 +44,13 @@ int main(void)
         return fprintf(stderr, "%s\n", error.text), 1;
     sd_event_default(&loop);
     sd_event_add_io(loop, NULL, riptide_agent_get_fd(agent), EPOLLIN, on_readable, agent);
-    sd_event_loop(loop);
+    r = sd_event_loop(loop);
+    /* First the source: from the stop on the fd stays readable. */
     sd_event_unref(loop);
+    if (r < 0)
+        fprintf(stderr, "agent: %s\n", strerror(-r));
+    if (riptide_agent_stop(agent, &error) < 0)
+        fprintf(stderr, "%s\n", error.text);
     riptide_agent_free(agent);
+    return r < 0;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* An agent in a loop of libuv, for one round: a dry run, which changes nothing. */
+/* An agent in a loop of libuv: one round of a dry run. agent.c gives windows until a signal. */
 #include <riptide/agent.h>
 #include <stdio.h>
+#include <string.h>
 #include <uv.h>
+
+static int result;
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
@@ -11,15 +14,16 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
     (void)status, (void)events;
-    if (riptide_agent_dispatch(agent) < 0)
-        uv_stop(poll->loop);
+    result = riptide_agent_dispatch(agent);
+    if (result < 0)
+        uv_poll_stop(poll); /* the loop ends without an active handle */
     while (riptide_agent_pop(agent, &event) == 0) {
         if (event->kind == RIPTIDE_AGENT_WINDOW && event->outcome->backend == RIPTIDE_ROUTES) {
             riptide_prefix_format(&event->window->dst, dst);
             printf("%s %u\n", dst, event->outcome->initcwnd);
         }
         if (event->kind == RIPTIDE_AGENT_TICK)
-            uv_stop(poll->loop);
+            uv_poll_stop(poll);
     }
 }
 
@@ -41,5 +45,13 @@ int main(void)
     poll.data = agent;
     uv_poll_start(&poll, UV_READABLE, on_readable);
     uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+    /* First the handle: from the stop on the fd stays readable. */
+    uv_close((uv_handle_t *)&poll, NULL);
+    uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+    if (result < 0)
+        fprintf(stderr, "agent: %s\n", strerror(-result));
+    if (riptide_agent_stop(agent, &error) < 0)
+        fprintf(stderr, "%s\n", error.text);
     riptide_agent_free(agent);
+    return result < 0;
 }

@@ -19,9 +19,16 @@ static enum riptide_left_out add(const struct riptide_policy_input *input, void 
                                  const struct riptide_sample *sample)
 {
     struct reservoir *seen = memory;
-    uint32_t n = seen->n++, slot = n < SLOTS ? n : (n * 2654435761u >> 8) % (n + 1);
+    uint32_t n, slot;
 
     (void)input;
+    /* In an agent also those come that have sent nothing, whose window is still the initial one. */
+    if (sample->data_segs_out == 0)
+        return RIPTIDE_LEFT_OUT_UNUSED;
+    if (sample->closed)
+        return RIPTIDE_LEFT_OUT_IDLE;
+    n = seen->n++;
+    slot = n < SLOTS ? n : (n * 2654435761u >> 8) % (n + 1);
     if (slot < SLOTS)
         seen->cwnds[slot] = (uint16_t)sample->cwnd;
     return RIPTIDE_LEFT_OUT_NOT;
@@ -52,7 +59,7 @@ int main(void)
                                                .add = add,
                                                .combine = combine };
     const struct riptide_estimate *estimate;
-    struct riptide_sample sample = { .cwnd = 0 };
+    struct riptide_sample sample = { .data_segs_out = 1 };
     struct riptide_estimator_config config;
     struct riptide_estimator *estimator;
     struct riptide_error error;

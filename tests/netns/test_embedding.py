@@ -14,7 +14,7 @@ from test_install import needed, tree  # noqa: F401
 pytestmark = pytest.mark.xdist_group("tree")
 
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
-LOOPS = {"agent.c": None, "agent_uv.c": "libuv", "agent_event.c": "libevent", "agent_sd.c": "libsystemd"}
+LOOPS = {"agent_uv.c": "libuv", "agent_event.c": "libevent", "agent_sd.c": "libsystemd"}
 
 
 def tool(name):
@@ -62,6 +62,17 @@ def test_an_agent_in_each_loop_prints_the_window_of_one_connection(net, build, n
     command = build(name, is_static, LOOPS[name])
     with net.learned("203.0.113.1", 30).busy():
         assert net.host.run(*command).stdout == "203.0.113.1 24\n"  # the first window of careful
+
+
+@pytest.mark.parametrize("is_static", [False, True], ids=["shared", "static"])
+def test_an_agent_gives_windows_until_a_signal_and_takes_them_back(net, build, is_static):
+    process = net.host.start(*build("agent.c", is_static), stdout=subprocess.PIPE, universal_newlines=True)
+    with net.learned("203.0.113.1", 30).busy():
+        while process.stdout.readline() != "203.0.113.1: 24 applied by routes \n":
+            assert process.poll() is None
+    assert windows(net.host) == {"203.0.113.1": 24} and len(rules(net.host)) == 2
+    process.terminate()
+    assert process.wait(DEADLINE_S) == 0 and not rules(net.host) and not windows(net.host)
 
 
 @pytest.mark.parametrize("name, window", [("policy.c", 30), ("estimator.go", 25)])
