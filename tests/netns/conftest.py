@@ -142,15 +142,6 @@ def preload(tmp_path):
 
 
 @pytest.fixture
-def no_memory(preload, tmp_path):
-    """A file, and the word for env(1) by which no map of a program has memory while it is there."""
-    refuses = tmp_path / "no memory"
-    refuses.touch()
-    condition = f'a == BPF_MAP_UPDATE_ELEM && access("{refuses}", 0) == 0'
-    return refuses, preload(cgroups.refusing_bpf("ENOMEM", condition))
-
-
-@pytest.fixture
 def daemon(net, any_kernels_cgroup):
     """A function that starts a riptided on net.host, which gives windows as asked for."""
     @contextlib.contextmanager

@@ -6,9 +6,9 @@ import re
 import signal
 
 import pytest
+from cgroups import refusing_bpf
 from control import ask, derived, labelled, riptide_json, status, wait_rounds
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, wait_until, wait_window
-from programs import start_agent
 
 
 def fits(done, code=0):
@@ -57,11 +57,6 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
         assert first == "riptide: NOT RUNNING, but it has left rules or routes in this network namespace."
         assert left_over == labelled("left", "rules 2, routes 1, which nobody maintains")
         assert do == labelled("do", "systemctl start riptided; or, to remove them: riptide flush")
-    net.host.run(RIPTIDE, "flush")
-    agent = start_agent(net.host)
-    said = " ".join(net.host.run(RIPTIDE, check=False).stdout.split())
-    assert f"process {agent.pid} manages this network namespace" in said
-    assert said.endswith(" do if it is riptided, name its socket (--control), or, if that is gone, restart it")
 
 
 def test_status_counts_the_connections_of_the_last_minute(net, daemon):
@@ -217,10 +212,13 @@ def test_copies_of_routes_that_the_kernel_refuses_are_said(net, daemon, apply, h
         assert riptided.said().count("203.0.113.1: failed: ") == 1
 
 
-def test_windows_that_the_kernel_refuses_to_the_program_are_said(net, daemon, no_memory):
-    refuses, preloaded = no_memory
+def test_windows_that_the_kernel_refuses_to_the_program_are_said(net, daemon, preload, tmp_path):
+    """No map of a program has memory while a file is there."""
+    refuses = tmp_path / "no memory"
+    refuses.touch()
+    no_memory = preload(refusing_bpf("ENOMEM", f'a == BPF_MAP_UPDATE_ELEM && access("{refuses}", 0) == 0'))
     cwnd = net.learned("203.0.113.1", 30).cwnd()
-    with daemon("program", command=("env", preloaded, RIPTIDED)) as riptided:
+    with daemon("program", command=("env", no_memory, RIPTIDED)) as riptided:
         found = wait_status("a refusal", health="degraded")
         assert found["reason"] == "the kernel refuses 1 windows to the program: Cannot allocate memory"
         line = f"203.0.113.1: failed: initcwnd {cwnd} by the program: Cannot allocate memory\n"

@@ -48,10 +48,13 @@ def test_problems_and_advice_alone_are_printed(net):
     assert labelled("do", f"{do}\n") in net.host.run(RIPTIDE, check=False).stdout
 
 
-def test_agent_that_embeds_the_library_is_no_riptided(net, host):
+def test_agent_that_embeds_the_library_is_no_riptided(net):
     agent = start_agent(net.host)
     who = f"process {agent.pid} manages this network namespace: an agent that embeds the library,"
     assert who in doctor(net.host)["daemon"][1]
+    said = " ".join(net.host.run(RIPTIDE, check=False).stdout.split())
+    assert who in said
+    assert said.endswith(" do if it is riptided, name its socket (--control), or, if that is gone, restart it")
 
 
 def test_rules_of_others(net):
