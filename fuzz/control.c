@@ -6,7 +6,6 @@
 #include "stand_in.h"
 #include "target.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -7,8 +7,6 @@
 #include "target.h"
 
 #include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 static int n_inputs;

@@ -23,12 +23,6 @@ def mounted(directory, kind="cgroup2", options="rw"):
     subprocess.run(["umount", directory], check=True)
 
 
-def own(root):
-    """The cgroup of this process."""
-    with open("/proc/self/cgroup") as file:
-        return root / next(line[3:] for line in file if line.startswith("0::")).strip().lstrip("/")
-
-
 def enter(cgroup):
     (cgroup / "cgroup.procs").write_text(str(os.getpid()))
 
@@ -36,7 +30,8 @@ def enter(cgroup):
 @contextlib.contextmanager
 def made(root):
     """Makes a cgroup for the time of a `with`; this process enters it."""
-    home = own(root)
+    with open("/proc/self/cgroup") as file:
+        home = root / next(line[3:] for line in file if line.startswith("0::")).strip().lstrip("/")
     cgroup = Path(tempfile.mkdtemp(prefix="riptide-", dir=home))
     enter(cgroup)
     try:

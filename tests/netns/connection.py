@@ -39,7 +39,7 @@ class Connection(Closing):
                 near.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, congestion.encode())
             if passive:
                 client.bind((address, 0))
-                target = source or host_address(host, address)
+                target = source or host.ip_json("route", "get", address)[0]["prefsrc"]
             else:
                 if source:
                     client.bind((source, 0))
@@ -158,8 +158,3 @@ def transfer(connect, n_bytes, **options):
 def cookie_of(end):
     """The socket's cookie, by which the kernel distinguishes sockets."""
     return struct.unpack("Q", end.getsockopt(socket.SOL_SOCKET, SO_COOKIE, 8))[0]
-
-
-def host_address(host, peer):
-    """The source address of the host's route to the peer."""
-    return host.ip_json("route", "get", peer)[0]["prefsrc"]

@@ -27,7 +27,6 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -59,14 +58,6 @@ static struct riptide_estimator_config estimator_config;
 static struct riptide_applier_config applier_config;
 static struct riptide_agent_config config; /* points to the others */
 static bool is_right; /* nothing was wrong in this run */
-
-static uint64_t read_ns(clockid_t clock)
-{
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 static void complain(const char *what, const char *detail)
 {
@@ -245,7 +236,7 @@ static int dispatch(struct run *run)
 
     if (shim.n_failed > run->n_failures) {
         run->n_failures = shim.n_failed;
-        run->failed_ns = read_ns(CLOCK_BOOTTIME);
+        run->failed_ns = read_clock(CLOCK_BOOTTIME);
         run->rounds_after = 0;
         run->is_right = false;
     }
@@ -264,11 +255,11 @@ static int dispatch(struct run *run)
 static int serve(struct run *run)
 {
     const struct timespec wait = { .tv_nsec = WAIT_NS };
-    uint64_t end_ns = read_ns(CLOCK_BOOTTIME) + DEADLINE_MS * UINT64_C(1000000);
+    uint64_t end_ns = read_clock(CLOCK_BOOTTIME) + DEADLINE_MS * UINT64_C(1000000);
     struct pollfd fd = { .fd = riptide_agent_get_fd(run->agent), .events = POLLIN };
     int r = 0;
 
-    while (r >= 0 && read_ns(CLOCK_BOOTTIME) < end_ns &&
+    while (r >= 0 && read_clock(CLOCK_BOOTTIME) < end_ns &&
            (run->rounds < ROUNDS || (run->failed_ns && !run->is_right)) &&
            run->rounds_after <= MAX_LATE_ROUNDS)
         r = ppoll(&fd, 1, &wait, NULL) > 0 ? dispatch(run) : 0; /* poll(2) is the library's */
@@ -301,7 +292,7 @@ static void check_state(void)
     size_t n = file ? fread(text, 1, sizeof(text), file) : 0;
 
     if (riptide_estimator_new(&estimator, &estimator_config, &error) < 0 ||
-        riptide_estimator_load(estimator, read_ns(CLOCK_BOOTTIME), read_ns(CLOCK_REALTIME), text, n,
+        riptide_estimator_load(estimator, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME), text, n,
                                &error) < 0 ||
         strstr(error.text, "loaded: 0") || !strstr(error.text, "others: 0"))
         complain("the state is lost", error.text);

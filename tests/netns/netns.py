@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from connection import Connection, cookie_of, host_address, tcp_info  # noqa: F401
+from connection import Connection, cookie_of, tcp_info  # noqa: F401
 from waiting import DEADLINE_S, IS_SANITIZED, WRAPPER, Closing, stopped, wait_until  # noqa: F401
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -361,14 +361,10 @@ def routes(host, table=TABLE):
     return {route["dst"]: route for route in found}
 
 
-def metric(route, name):
-    """A metric of a route as ip -j prints it; None: it has none."""
-    return next((metrics[name] for metrics in route.get("metrics", []) if name in metrics), None)
-
-
 def windows(host, table=TABLE):
-    """{destination: initcwnd} of our routes."""
-    return {dst: metric(route, "initcwnd") for dst, route in routes(host, table).items()}
+    """{destination: initcwnd} of our routes; None: it has none."""
+    return {dst: next((metrics["initcwnd"] for metrics in route.get("metrics", []) if "initcwnd" in metrics), None)
+            for dst, route in routes(host, table).items()}
 
 
 def add_wg_quick_rules(host):

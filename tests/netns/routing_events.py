@@ -69,8 +69,8 @@ class Routing:
     def family(self):
         return self.rng.choice((4, 6))
 
-    def peer(self, family, n=None):
-        n = self.rng.randrange(N_LINKS) if n is None else n
+    def peer(self, family):
+        n = self.rng.randrange(N_LINKS)
         if family == 6 and self.has_one_gateway:
             return PEERS[6].format(0, 1), 0
         if family == 6 and self.chance(0.3):

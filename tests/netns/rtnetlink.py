@@ -123,14 +123,12 @@ class Rtnetlink(Closing):
         """The answers to a batch, raw: bytes from the type of the message on."""
         answers = [None] * batch.n
         view = memoryview(self.buffer)
-        receive = self.socket.recv_into
-        sequence_of = u32.unpack_from
         for data, n in batch.pieces:
             self.socket.send(data)
             for _ in range(n):
-                n_bytes = receive(self.buffer)
+                n_bytes = self.socket.recv_into(self.buffer)
                 # Without sequence number and port, which depend on the query.
-                answers[sequence_of(view, 8)[0]] = bytes(view[4:6]) + bytes(view[16:n_bytes])
+                answers[u32.unpack_from(view, 8)[0]] = bytes(view[4:6]) + bytes(view[16:n_bytes])
         return answers
 
     def send(self, kind, body, flags):

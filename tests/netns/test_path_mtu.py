@@ -118,7 +118,7 @@ def test_path_that_must_fragment_carries_connections(net, driver, connect):
 # up another: docs/design.md, "Our routes carry the MTU of their link".
 BEHIND = {4: "198.51.100.7", 6: "2001:db8::7"}
 SEGMENTS, SEGMENT_BYTES = 20, 1400  # less than fits, with any TCP options
-GET_MTU = {4: (0, 14), 6: (41, 24)}  # IP_MTU, IPV6_MTU
+GET_MTU = {4: (0, 14), 6: (41, 24)}  # IP_MTU, IPV6_MTU: that of a segment sent now
 
 
 def give(host, driver, dst, cwnd):
@@ -127,11 +127,6 @@ def give(host, driver, dst, cwnd):
     assert windows(host).get(dst, 0) == cwnd
     host.ip("link", "add", "gone", "type", "veth")
     host.ip("link", "del", "gone")
-
-
-def mtu_of(connection, family):
-    """The MTU that the connection would use if it sent now."""
-    return connection.near.getsockopt(*GET_MTU[family])
 
 
 def segments_of(connection):
@@ -148,7 +143,7 @@ def test_are_as_large_after_a_new_window_and_after_withdrawal(net, driver, famil
     assert segments_of(connection) == SEGMENTS
     for cwnd in (40, 80, 0):
         give(net.host, driver, BEHIND[family], cwnd)
-        assert mtu_of(connection, family) == LINK_BYTES
+        assert connection.near.getsockopt(*GET_MTU[family]) == LINK_BYTES
         assert segments_of(connection) == SEGMENTS
 
 
@@ -163,6 +158,6 @@ def test_fit_a_link_whose_mtu_changes(net, driver, family):
         driver.quiet()
         assert f"'mtu': {link_bytes}" in str(routes(net.host)[BEHIND[family]]["metrics"])
         segments_of(connection)  # its first segment replaces its cached route
-        assert mtu_of(connection, family) == link_bytes
+        assert connection.near.getsockopt(*GET_MTU[family]) == link_bytes
         assert (segments_of(connection) == SEGMENTS) == (link_bytes == LINK_BYTES)
         assert net.connect(BEHIND[family]) and segments_of(net.connections[-1]) >= SEGMENTS

@@ -40,13 +40,8 @@ class Windows(Driver):
         wait_until(lambda: self.later() and self.reason == words, words or "windows")
 
 
-OPENINGS = [pytest.param(address, passive, mapped,
-                         id=f"{'passive' if passive else 'active'}-{address}{'-mapped' * mapped}")
-            for address in ("203.0.113.1", "2001:db8::1") for passive in (False, True)
-            for mapped in (False, True)[:1 + (":" not in address)]]
-
-
-@pytest.mark.parametrize("address, passive, mapped", OPENINGS)
+@pytest.mark.parametrize("address, mapped", [("203.0.113.1", False), ("203.0.113.1", True), ("2001:db8::1", False)])
+@pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
 @pytest.mark.parametrize("congestion", ["cubic", "reno"])
 def test_a_new_connection_starts_with_the_window(net, cgroup, address, passive, mapped, congestion):
     options = {"passive": passive, "mapped": mapped, "congestion": congestion}

@@ -125,7 +125,7 @@ def test_evidence_of_careful_is_on_the_path(net):
                      r"\d+ lost segments \(16 let it shrink\)$", said, re.M)
 
 
-def test_window_of_the_program_prevails_and_is_named(net, cgroup, daemon):
+def test_window_of_the_program_prevails_and_is_named(net, daemon):
     cwnd = net.learned(V4, 30).cwnd()
     net.host.ip("rule", "add", "to", V4, "lookup", "100")
     net.host.ip("route", "add", "default", "via", "10.0.0.1", "table", 100)

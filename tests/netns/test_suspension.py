@@ -74,13 +74,12 @@ def shallow():
         yield near, far
 
 
-def cwnds(near, far, n, address=SHALLOW[0]):
+def cwnds(near, far, n):
     """The windows of new connections."""
     found = set()
     for _ in range(n):
-        connection = Connection(near, far, address, source="10.9.1.1")
-        found.add(connection.cwnd())
-        connection.close()
+        with Connection(near, far, SHALLOW[0], source="10.9.1.1") as connection:
+            found.add(connection.cwnd())
     return found
 
 

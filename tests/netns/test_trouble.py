@@ -25,10 +25,6 @@ def full_disk(directory):
         yield
 
 
-def read_only(directory):
-    return mounted(directory, "tmpfs", "ro")
-
-
 @contextlib.contextmanager
 def missing(directory):
     directory.rmdir()
@@ -39,10 +35,11 @@ def missing(directory):
 
 
 @pytest.mark.parametrize("option", WARNING)
-@pytest.mark.parametrize("trouble, reason", [(full_disk, "No space left on device"),
-                                             (missing, "No such file or directory"),
-                                             (read_only, "Read-only file system")],
-                         ids=["full disk", "missing directory", "read-only"])
+@pytest.mark.parametrize("trouble, reason", [
+    (full_disk, "No space left on device"),
+    (missing, "No such file or directory"),
+    (lambda directory: mounted(directory, "tmpfs", "ro"), "Read-only file system"),
+], ids=["full disk", "missing directory", "read-only"])
 def test_file_that_cannot_be_written_is_said_once_and_so_is_its_end(net, tmp_path, option, trouble,
                                                                     reason):
     directory = tmp_path / "place"

@@ -78,11 +78,6 @@ def send_numbers(sock, address, count, packet_bytes=100):
         sock.sendto(number.to_bytes(4, "big") + padding, (address, UDP_PORT))
 
 
-def at_once(running):
-    """Packets sent within this `with` reach the WAN in one burst."""
-    return stopped(running.process.pid)
-
-
 def has_device():
     return "wan0" in run("ip", "-n", "a", "link").stdout
 
@@ -112,7 +107,7 @@ def test_buffer_holds_exactly_what_fits(wan):
     """Five and a half packets fit; half a packet takes 80 ms to leave, the burst far less."""
     with wan("from=a,delay=5ms,rate=50kbit,buffer=5500b") as running:
         near, far = udp("a"), udp("b", "10.9.2.1")
-        with at_once(running):
+        with stopped(running.process.pid):
             send_numbers(near, "10.9.2.1", 40, packet_bytes=1000)
         state = settle(running, 40)
         assert drain(far) == [0, 1, 2, 3, 4]
@@ -124,7 +119,7 @@ def test_buffer_holds_exactly_what_fits(wan):
 def test_a_link_is_shared_by_the_paths_to_its_host(wan):
     with wan("from=a,to=b,delay=5ms", "from=c,to=b,delay=5ms", b="rate=50kbit,buffer=5500b") as running:
         far = udp("b", "10.9.2.1")
-        with at_once(running):
+        with stopped(running.process.pid):
             for netns in "a", "c":
                 send_numbers(udp(netns), "10.9.2.1", 10, packet_bytes=1000)
         settle(running, 20)

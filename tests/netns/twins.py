@@ -82,12 +82,9 @@ def kinds_of_socket(n, address):
             ("UDP", {"protocol": socket.IPPROTO_UDP}))
 
 
-class Question:
-    """The route query of one kind of local socket for one address."""
-
-    def __init__(self, address, kind, is_fib_match, body, keys):
-        self.address, self.kind, self.is_fib_match, self.body = address, kind, is_fib_match, body
-        self.keys = keys  # of our routes that contain it, the longest first
+class Question(collections.namedtuple("Question", "address kind is_fib_match body keys")):
+    """The route query of one kind of local socket for one address; keys: of our routes that contain it, the
+    longest first."""
 
     def __str__(self):
         return f"{self.address} {self.kind}{' fibmatch' if self.is_fib_match else ''}"
@@ -187,17 +184,15 @@ class Twins(Closing):
         found = []
         table = rtnetlink.routes_of_table(self.with_us.link)
         mtus = self.mtus()
-        read, asked = self.reader.read, self.questions
         for n, (a, b) in enumerate(zip(ours, base)):
             if a == b:
                 continue
-            question = asked[n]
-            route = read(a, question.is_fib_match)
-            if not is_alike(route, read(b, question.is_fib_match), mtus):
+            route = self.read(a, n)
+            if not is_alike(route, self.read(b, n), mtus):
                 found.append(n)
             elif route[0].table == OUR_TABLE:
                 # A connection must get the window of its own route, not of another destination's.
-                window = next((table[key][0][1] for key in question.keys if key in table), None)
+                window = next((table[key][0][1] for key in self.questions[n].keys if key in table), None)
                 if route[0].windows.get(RTAX_INITCWND) != window:
                     found.append(n)
         return found
@@ -244,10 +239,8 @@ class Twins(Closing):
                    for n in found)
 
     def _is_taking_turns(self, n):
-        question = self.questions[n]
-        batch = Batch([question.body] * 8)
-        ours, base = ({self.reader.read(raw, question.is_fib_match)[0]
-                       for raw in side.link.ask(batch)}
+        batch = Batch([self.questions[n].body] * 8)
+        ours, base = ({self.read(raw, n)[0] for raw in self.ask(side, batch)}
                       for side in (self.with_us, self.without_us))
         mtus = self.mtus()
         is_it = (len({route.likeness for route in base}) > 1

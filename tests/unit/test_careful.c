@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Policy careful on literal samples and times; docs/policies.md has its rule. */
 #include "estimators.h"
-#include "internal.h"
 
 static bool is_paced(const struct riptide_estimator *estimator)
 {

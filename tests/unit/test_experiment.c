@@ -3,10 +3,7 @@
  * lib/verdict/experiment: when windows are suspended, and how long; phases, stretches and what one
  * source can decide, over drawn worlds of 50 connections a second from 200 sources.
  */
-#include "verdict/verdict.h"
 #include "drawn.h"
-
-static const uint64_t second = S, minute = 60 * S;
 
 /* In the middle of its bounds, which are in percent or points. */
 static struct riptide_change change_of(double low, double high)
@@ -39,7 +36,7 @@ TEST(harm_of_either_beyond_its_margin_that_no_gain_outweighs_suspends)
                                          change_of(row->again_low, row->again_high) };
         struct suspension suspension = { 0 };
 
-        assert_row((suspension_judge(&suspension, &verdict, minute) == SUSPENSION_BEGINS) ==
+        assert_row((suspension_judge(&suspension, &verdict, 60 * S) == SUSPENSION_BEGINS) ==
                    row->suspends);
     }
 }
@@ -51,7 +48,7 @@ static enum suspension_step wait_for(struct suspension *suspension, const struct
     enum suspension_step step = SUSPENSION_SAME;
 
     for (uint64_t i = 0; i < seconds && step == SUSPENSION_SAME; i++) {
-        *now_ns += second;
+        *now_ns += S;
         step = suspension_judge(suspension, verdict, *now_ns);
     }
     return step;
@@ -73,7 +70,7 @@ TEST(each_wait_is_twice_the_last_up_to_a_day_until_a_time_without_harm)
 
     EACH(row, cases) {
         struct suspension suspension = { 0 };
-        uint64_t now_ns = minute, began_ns;
+        uint64_t now_ns = 60 * S, began_ns;
 
         for (size_t k = 0; k < 10 && row->minutes[k] > 0; k++) {
             assert_int_equal(wait_for(&suspension, NULL, &now_ns, row->quiet_s), SUSPENSION_SAME);
@@ -81,14 +78,14 @@ TEST(each_wait_is_twice_the_last_up_to_a_day_until_a_time_without_harm)
             began_ns = now_ns;
             /* A verdict meanwhile is about the time before. */
             assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 200000), SUSPENSION_ENDS);
-            assert_row((now_ns - began_ns) / minute == row->minutes[k]);
+            assert_row((now_ns - began_ns) / (60 * S) == row->minutes[k]);
             assert_int_equal(suspension.until_ns, 0);
         }
         if (row->long_quiet_s == 0)
             continue;
         assert_int_equal(wait_for(&suspension, NULL, &now_ns, row->long_quiet_s), SUSPENSION_SAME);
         assert_int_equal(wait_for(&suspension, &harmful, &now_ns, 1), SUSPENSION_BEGINS);
-        assert_int_equal(suspension.wait_ns / minute, row->minutes[0]);
+        assert_int_equal(suspension.wait_ns / (60 * S), row->minutes[0]);
     }
 }
 
@@ -113,7 +110,7 @@ static void begin(void)
     memset(&run, 0, sizeof(run));
     run.experiment.holdout_percent = 5;
     run.experiment.seed = (uint32_t)draw();
-    run.now_ns = second;
+    run.now_ns = S;
 }
 
 static void add_one(const struct world *world)
@@ -157,7 +154,7 @@ static unsigned int go(const struct world *world, unsigned int seconds, enum hol
     for (unsigned int s = 1; s <= seconds; s++) {
         for (int i = 0; i < PER_SECOND; i++)
             add_one(world);
-        run.now_ns += second;
+        run.now_ns += S;
         if (experiment_judge(&run.experiment, run.now_ns) == SUSPENSION_BEGINS ||
             run.experiment.phase == until)
             return s;
@@ -194,7 +191,7 @@ TEST(harm_to_half_of_all_sources_is_found_within_a_minute)
         begin();
         took = go(&worlds[i % 2], 300, HOLDOUT_PHASES);
         most[i % 2] = took > most[i % 2] ? took : most[i % 2];
-        assert_int_equal(run.experiment.suspension.wait_ns, 600 * second);
+        assert_int_equal(run.experiment.suspension.wait_ns, 600 * S);
     }
     assert_true(most[0] <= 60 && most[1] <= 120);
     print_message("# found within %u s, within %u s where one source hides it\n", most[0], most[1]);
@@ -227,7 +224,7 @@ TEST(harm_that_begins_in_the_second_phase_is_found_within_five_minutes)
         assert_int_equal(run.experiment.phase, HOLDOUT_SETTLED);
         took = go(&harms[i % 3], 300, HOLDOUT_PHASES);
         most = took > most ? took : most;
-        assert_int_equal(run.experiment.suspension.wait_ns, 600 * second);
+        assert_int_equal(run.experiment.suspension.wait_ns, 600 * S);
     }
     print_message("# a gain ends the first phase within %u s; harm is found within %u s\n", first,
                   most);
@@ -254,13 +251,13 @@ TEST(first_phase_ends_after_an_hour_and_begins_after_a_suspension)
     seed_fixed();
     begin();
     for (int s = 0; s < 7200; s++) {
-        run.now_ns += second;
+        run.now_ns += S;
         experiment_judge(&run.experiment, run.now_ns);
     }
     assert_int_equal(run.experiment.phase, HOLDOUT_FIRST);
     assert_in_range(go(&one_source, 4000, HOLDOUT_SETTLED), 3590, 3610);
-    run.experiment.suspension.until_ns = run.now_ns + 600 * second;
-    run.now_ns += 600 * second;
+    run.experiment.suspension.until_ns = run.now_ns + 600 * S;
+    run.now_ns += 600 * S;
     assert_int_equal(experiment_judge(&run.experiment, run.now_ns), SUSPENSION_ENDS);
     assert_int_equal(run.experiment.phase, HOLDOUT_FIRST);
     assert_int_equal(run.experiment.suspension.wait_ns, 0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* lib/verdict/outcomes: which connections count and as what, sums by hand, and added. */
-#include "verdict/verdict.h"
 #include "tcp.h"
 #include "drawn.h"
 

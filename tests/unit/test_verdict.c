@@ -6,9 +6,6 @@
 #include "agent/parts.h"
 #include "drawn.h"
 #include "verdict/numbers.h"
-#include "verdict/verdict.h"
-
-#include <math.h>
 
 /* What one draws from, and what the window does there. */
 struct world {
