@@ -138,12 +138,6 @@ static int set(struct riptide_applier *applier, char *words)
     return riptide_applier_set(applier, &wanted);
 }
 
-static const char *drawn_arm(uint64_t cookie)
-{
-    return riptide_name(RIPTIDE_NAMES_ARM,
-                        arm_of(cookie, HOLDOUT_SEED, ARM_SHARE(holdout_percent)));
-}
-
 static const char *noted_arm(const struct riptide_applier *applier, uint64_t cookie)
 {
     struct opened opened;
@@ -163,7 +157,8 @@ static int follow_line(struct riptide_applier *applier, struct input *input, cha
     if (strcmp(line, "later") == 0)
         return let_a_minute_pass(applier);
     if (sscanf(line, "arm %llu", &cookie) == 1)
-        printf("arm %s\n", drawn_arm(cookie));
+        printf("arm %s\n", riptide_name(RIPTIDE_NAMES_ARM,
+                                        arm_of(cookie, HOLDOUT_SEED, ARM_SHARE(holdout_percent))));
     else if (sscanf(line, "opened %llu", &cookie) == 1)
         printf("opened %s\n", noted_arm(applier, cookie));
     else if (strcmp(line, "start") == 0)

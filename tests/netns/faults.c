@@ -206,11 +206,6 @@ static void on_round(struct run *run, const struct riptide_tick *tick)
     }
 }
 
-static bool has_routes(void)
-{
-    return applier_config.backend != RIPTIDE_PROGRAM;
-}
-
 static void expect_line(int r, const struct riptide_error *error)
 {
     if (r < 0 && !error->text[0])
@@ -381,6 +376,7 @@ static enum ending run_plan(const struct shim_plan *plan)
 /* What a run without faults reaches is what the others are measured by. */
 static bool learn(void)
 {
+    const bool has_routes = applier_config.backend != RIPTIDE_PROGRAM;
     const struct shim_plan none = { .n = 0 };
 
     /* Twice: the first has no state to load. */
@@ -393,9 +389,9 @@ static bool learn(void)
     }
     memcpy(expected, reached, sizeof(expected));
     /* In user mode the program's map may have memory for some windows only in the second round. */
-    if (!has_routes())
+    if (!has_routes)
         memcpy(expected[0], expected[1], sizeof(expected[0]));
-    if ((strcmp(expected[0], expected[1]) != 0) == has_routes() && strstr(expected[0], "initcwnd"))
+    if ((strcmp(expected[0], expected[1]) != 0) == has_routes && strstr(expected[0], "initcwnd"))
         return true;
     complain("the host has no connections to learn from", "");
     return false;

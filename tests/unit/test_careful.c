@@ -346,14 +346,13 @@ TEST(another_path_in_between_is_not_learned)
 TEST(end_of_a_hint_is_no_growth)
 {
     ESTIMATOR *estimator = begun(false);
-    struct riptide_prefix dst = prefix("192.0.2.0/24");
 
     flights(estimator, "....48");
     cap(estimator, "192.0.2.0/24", 20, 100 * S);
     flights(estimator, "........20");
     for (int i = 0; i < 10; i++)
         add(estimator, closed(20, 60, 0));
-    assert_int_equal(riptide_estimator_remove_hint(estimator, &dst), 0);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, prefix_at("192.0.2.0/24")), 0);
     for (int i = 0; i < 10; i++)
         add(estimator, closed(20, 60, 0));
     assert_int_equal(pass(estimator), 48);

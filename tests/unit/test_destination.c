@@ -54,7 +54,6 @@ TEST(one_prefix_has_a_sixteenth_of_the_places)
     enum { MOST = 1024, KNOWN = 900, CROWD = 20000, NEW = 20 };
     ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = MOST);
     struct riptide_estimator_stats stats;
-    struct riptide_prefix within = prefix("2001::/64");
 
     for (uint32_t i = 0; i < KNOWN; i++)
         assert_int_equal(connect_to(estimator, apart(1, i), 1), 0);
@@ -71,7 +70,7 @@ TEST(one_prefix_has_a_sixteenth_of_the_places)
     assert_int_equal(count_windows(estimator, 1, KNOWN), KNOWN);
     stats = stats_of(estimator);
     assert_int_equal(stats.largest_destinations, MOST / 16);
-    assert_true(prefix_equal(&stats.largest, &within));
+    assert_true(prefix_equal(&stats.largest, prefix_at("2001::/64")));
     assert_in_range(stats.overflow, CROWD, 2 * (CROWD - MOST / 16));
     assert_false(stats.is_full);
 }

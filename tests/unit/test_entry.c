@@ -19,8 +19,7 @@ TEST(key_is_the_family_and_the_address)
     };
 
     EACH(row, rows) {
-        struct riptide_prefix dst = prefix(row->dst);
-        struct window_key key = window_key_of(&dst);
+        struct window_key key = window_key_of(prefix_at(row->dst));
 
         assert_int_equal(key.prefix_bits, row->bits);
         assert_int_equal(key.family, row->family);

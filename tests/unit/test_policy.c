@@ -149,9 +149,7 @@ static unsigned int n_adds, n_combines, n_paced;
 
 static void assert_input(const struct riptide_policy_input *input)
 {
-    struct riptide_prefix dst = prefix("192.0.2.0/24");
-
-    assert_true(prefix_equal(input->dst, &dst));
+    assert_true(prefix_equal(input->dst, prefix_at("192.0.2.0/24")));
     assert_string_equal(input->config->policy->name, "largest");
     assert_int_equal(input->base_cwnd, 0);
 }

@@ -14,11 +14,8 @@ static void fill(struct prefix_set *set, const char *text)
 
     *set = (struct prefix_set){ .verdict = text[0] == '+' };
     snprintf(copy, sizeof(copy), "%s", text);
-    for (strsep(&rest, " "); (word = strsep(&rest, " "));) {
-        struct riptide_prefix dst = prefix(word + 1);
-
-        assert_int_equal(prefix_set_add(set, &dst, *word == '+'), 0);
-    }
+    for (strsep(&rest, " "); (word = strsep(&rest, " "));)
+        assert_int_equal(prefix_set_add(set, prefix_at(word + 1), *word == '+'), 0);
     prefix_set_finish(set);
 }
 
@@ -73,9 +70,6 @@ TEST(prefix_is_judged_as_a_whole)
     CLEANUP(prefix_set_deinit) struct prefix_set set;
 
     fill(&set, "- +10.0.0.0/16");
-    EACH(row, cases) {
-        struct riptide_prefix dst = prefix(row->dst);
-
-        assert_row(prefix_set_decide(&set, &dst) == row->verdict);
-    }
+    EACH(row, cases)
+        assert_row(prefix_set_decide(&set, prefix_at(row->dst)) == row->verdict);
 }

@@ -22,10 +22,8 @@ static const struct bytes_route gateway = { .dst = "0.0.0.0/0",
 /* Over bytes that are not zero: bases are compared with their padding. */
 static const char *parse(struct route *base, struct bytes *answer, const char *dst)
 {
-    struct riptide_prefix asked = prefix(dst);
-
     memset(base, 0xa5, sizeof(*base));
-    return base_parse(base, &asked, bytes_message(answer));
+    return base_parse(base, prefix_at(dst), bytes_message(answer));
 }
 
 /* That `dst` has no base, for this reason; or has one: NULL. */

@@ -138,6 +138,9 @@ static inline struct riptide_prefix prefix(const char *text)
     return parsed;
 }
 
+/* A pointer to it, which is there until the end of the block. */
+#define prefix_at(text) ((struct riptide_prefix[]){ prefix(text) })
+
 int main(void)
 {
     return _cmocka_run_group_tests("tests", unit_tests, unit_n_tests, NULL, NULL);
