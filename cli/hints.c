@@ -11,22 +11,17 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* One for a part of a destination would never have an effect, as hints apply to destinations. */
 int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct riptide_error *error)
 {
-    const struct riptide_estimator_config *config = &daemon->settings->estimator;
-    const bool is_ipv4 = hint->dst.family == AF_INET;
-    const unsigned int len = is_ipv4 ? config->prefix_len4 : config->prefix_len6;
+    int r = riptide_agent_set_hint(daemon->agent, hint, error);
+    const struct riptide_error given = *error;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    int r;
 
     riptide_prefix_format(&hint->dst, dst);
-    if (hint->dst.len > len)
-        return refuse(error, -EINVAL, "%s: is part of a destination, which has prefix-len%c = %u",
-                      dst, is_ipv4 ? '4' : '6', len);
-    r = riptide_agent_set_hint(daemon->agent, hint, error);
     if (r == RIPTIDE_E_FULL)
         refuse(error, r, "there are %d hints already", RIPTIDE_MAX_HINTS);
+    else if (given.field && strcmp(given.field, "hint.dst") == 0)
+        refuse(error, r, "%s%s", dst, strchr(given.text, ':'));
     return r;
 }
 

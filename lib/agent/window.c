@@ -7,6 +7,7 @@
 #include "prefix.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* What one backend has of the window's destination. Returns whether it has anything. */
 static bool find_given(const struct riptide_agent *agent, enum riptide_backend backend, bool is_off,
@@ -54,7 +55,8 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
         riptide_prefix_format(&estimate->hint, off);
         snprintf(given->reason, sizeof(given->reason), "windows are off for %s", off);
     } else if (given->state == RIPTIDE_ROUTE_APPLIED && !popped && why) {
-        snprintf(given->reason, sizeof(given->reason), "%s", why);
+        /* Of a suspension without the numbers of connections, for which there is no room. */
+        snprintf(given->reason, sizeof(given->reason), "%.*s", (int)strcspn(why, ";"), why);
     }
     return given;
 }

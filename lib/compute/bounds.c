@@ -15,10 +15,14 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     bool has_end = hint->until_ns != RIPTIDE_NEVER_NS;
     uint32_t max = hint->cwnd_max ? hint->cwnd_max : config->cwnd_max;
     uint32_t min = hint->cwnd_min ? hint->cwnd_min : config->cwnd_min;
+    uint8_t len = hint->dst.family == AF_INET ? config->prefix_len4 : config->prefix_len6;
 
     if (!prefix_is_valid(&hint->dst))
         return error_set_field(error, "hint.dst",
                                "no prefix; family AF_INET or AF_INET6, no bits after len");
+    if (hint->dst.len > len)
+        return error_set_field(error, "hint.dst",
+                               "is part of a destination, whose prefix has %u bits", len);
     if (has_end && hint->until_ns <= estimator->input.now_ns)
         return error_set_field(error, "hint.until_ns", "has passed already");
     if (has_end && hint->cwnd_min > 0)

@@ -262,7 +262,8 @@ def window_behind_a_transfer(connect, near, *options):
     transfer(connect, 60_000)
     wait_rounds(2, *options[1:])
     # Seen before it had sent, it is known without a window.
-    return wait_until(lambda: (riptide_json(near, "show", "10.9.2.1", *options)["window"] or {}).get("cwnd"), "a window")
+    return wait_until(lambda: (riptide_json(near, "show", "10.9.2.1", *options)["window"] or {}).get("cwnd"),
+                      "a window")
 
 
 def windows_behind_transfers(connect, near, *options):

@@ -131,6 +131,8 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
     } cases[] = {
         { "hint.dst: no prefix; family AF_INET or AF_INET6, no bits after len",
           { .cwnd_max = 20, .until_ns = 10 * S } },
+        { "hint.dst: is part of a destination, whose prefix has 64 bits",
+          { .dst = prefix("2001:db8::1"), .cwnd_max = 20 } },
         { "hint.cwnd_max: 65536; must be 1 to 65535 segments",
           { .dst = good.dst, .cwnd_max = 65536, .until_ns = 10 * S } },
         { "hint.cwnd_max: 9; below the smallest window, 10", { .dst = good.dst, .cwnd_max = 9 } },
@@ -142,6 +144,7 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
     };
     struct riptide_error error;
 
+    estimator->config.prefix_len6 = 64;
     learn(estimator, 100, 5 * S);
     EACH(row, cases) {
         assert_int_equal(riptide_estimator_set_hint(estimator, &row->hint, &error), -EINVAL);
