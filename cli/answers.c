@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static double s_of(uint64_t ns)
-{
-    return (double)ns / 1e9;
-}
-
 static json_t *change_json(const struct riptide_change *change)
 {
     return json_pack("{s:f, s:f, s:f, s:f, s:f}", "held_out", change->held_out, "with_window",
@@ -80,9 +75,9 @@ static json_t *round_json(const struct health *health)
     if (health->n_ticks == 0)
         return json_null();
     return json_pack("{s:I, s:f, s:f, s:I, s:f}", "number", (json_int_t)health->n_ticks, "ago_s",
-                     s_of(clock_read_ns(CLOCK_BOOTTIME) - tick->finished_ns), "late_ms",
-                     1e3 * s_of(health->late_ns), "connections", (json_int_t)tick->samples,
-                     "interval_s", s_of(tick->interval_ns));
+                     (double)(clock_read_ns(CLOCK_BOOTTIME) - tick->finished_ns) / 1e9, "late_ms",
+                     (double)health->late_ns / 1e6, "connections", (json_int_t)tick->samples,
+                     "interval_s", (double)tick->interval_ns / 1e9);
 }
 
 json_t *answer_status(struct daemon *daemon, const struct request *request,
@@ -98,16 +93,17 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
     return json_pack(
         "{s:s, s:o, s:s?, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:s, s:i, s:f, "
         "s:b, s:s, s:I, s:o}",
-        "health", diagnosis.word, "reason", text_or_null(diagnosis.reason), "do", diagnosis.remedy,
-        "state_failure", text_or_null(daemon->state_failure), "paused", stats->is_paused, "hints",
-        (json_int_t)hints_count(daemon), "destinations", (json_int_t)stats->estimator->destinations,
-        "max_destinations", (json_int_t)settings->estimator.max_destinations, "routes",
-        (json_int_t)applier->routes, "left_alone", (json_int_t)applier->left_alone, "not_taken",
+        "health", diagnosis.word, "reason", text_or_null(diagnosis.reason.text), "do",
+        diagnosis.remedy, "state_failure", text_or_null(daemon->state_failure), "paused",
+        stats->is_paused, "hints", (json_int_t)hints_count(daemon), "destinations",
+        (json_int_t)stats->estimator->destinations, "max_destinations",
+        (json_int_t)settings->estimator.max_destinations, "routes", (json_int_t)applier->routes,
+        "left_alone", (json_int_t)applier->left_alone, "not_taken",
         (json_int_t)applier->routes_not_taken, "refused",
         (json_int_t)health_find_routes(daemon, RIPTIDE_ROUTE_FAILED, &first), "in_force_percent",
         (double)applier->in_force_permille / 10, "apply", apply_json(daemon), "version",
         riptide_version(), "pid", (int)getpid(), "uptime_s",
-        s_of(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns), "dry_run",
+        (double)(clock_read_ns(CLOCK_BOOTTIME) - daemon->health.started_ns) / 1e9, "dry_run",
         settings->applier.dry_run, "policy", settings->estimator.policy->name, "cwnd_max",
         (json_int_t)settings->estimator.cwnd_max, "round", round_json(&daemon->health));
 }

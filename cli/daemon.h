@@ -136,7 +136,7 @@ void health_note(struct daemon *daemon, const struct riptide_agent_event *event)
 /* How the daemon is: a word, what is missing of the configured (or empty), what to do (or NULL). */
 struct diagnosis {
     const char *word, *remedy;
-    char reason[256];
+    struct riptide_error reason;
 };
 void health_diagnose(const struct daemon *daemon, struct diagnosis *diagnosis);
 

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -103,19 +102,10 @@ static bool has_program(const struct riptide_applier_stats *stats)
     return (stats->backend & RIPTIDE_PROGRAM) && !stats->program_reason;
 }
 
-/* Makes the diagnosis. Returns true: it holds. */
-__attribute__((format(printf, 4, 5))) static bool say(struct diagnosis *found, const char *word,
-                                                      const char *remedy, const char *format, ...)
-{
-    va_list args;
-
-    found->word = word;
-    found->remedy = remedy;
-    va_start(args, format);
-    vsnprintf(found->reason, sizeof(found->reason), format, args);
-    va_end(args);
-    return true;
-}
+/* Makes the diagnosis: true, it holds. */
+#define say(found, its_word, its_remedy, ...)                                                      \
+    ((found)->word = (its_word), (found)->remedy = (its_remedy),                                   \
+     refuse(&(found)->reason, true, __VA_ARGS__))
 
 static const char cause[] = "remove that cause: riptided then gives all windows by itself";
 

@@ -29,9 +29,12 @@ static void put_change(FILE *out, const char *name, const struct riptide_change 
             change->high);
 }
 
-static void put_backends(FILE *out, const struct daemon *daemon,
-                         const struct riptide_applier_stats *applier)
+static void put_windows(FILE *out, struct daemon *daemon)
 {
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
+    const struct riptide_estimator_stats *estimator = stats->estimator;
+    const struct riptide_applier_stats *applier = stats->applier;
+    const struct riptide_program_counts opened = health_count_opened(daemon);
     const bool is_dry = daemon->settings->applier.dry_run;
     struct riptide_route first;
 
@@ -52,19 +55,11 @@ static void put_backends(FILE *out, const struct daemon *daemon,
         "Route messages that the kernel refused.");
     put(out, "riptide_notification_overruns_total", (double)applier->overruns,
         "Times that notifications of the kernel were lost.");
-}
-
-static void put_windows(FILE *out, struct daemon *daemon)
-{
-    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
-    const struct riptide_estimator_stats *estimator = stats->estimator;
-    const struct riptide_program_counts opened = health_count_opened(daemon);
-
     put(out, "riptide_connections_total{opened=\"with_window\"}", (double)opened.given,
         "Connections that opened to destinations with a window; by routes alone, all that closed.");
     put(out, "riptide_connections_total{opened=\"held_out\"}", (double)opened.held_out, NULL);
     put(out, "riptide_connections_total{opened=\"without\"}", (double)opened.kept, NULL);
-    put(out, "riptide_in_force_ratio", (double)stats->applier->in_force_permille / 1e3,
+    put(out, "riptide_in_force_ratio", (double)applier->in_force_permille / 1e3,
         "Share of the last minute with our rules in place; without routes: with the program.");
     put(out, "riptide_paused", stats->is_paused, "Whether an operator paused windows.");
     put(out, "riptide_suspended", stats->suspended_until_ns > 0,
@@ -95,7 +90,6 @@ char *metrics_text(struct daemon *daemon)
         return NULL;
     snprintf(info, sizeof(info), "riptide_build_info{version=\"%s\"}", riptide_version());
     put(out, info, 1, "The version that runs.");
-    put_backends(out, daemon, stats->applier);
     put_windows(out, daemon);
     if (riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0) {
         put(out, "riptide_effect_connections{arm=\"window\"}", (double)verdict.connections,

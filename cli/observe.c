@@ -63,29 +63,25 @@ static json_t *sort(json_t *rows)
     return array;
 }
 
-static void print_row(const json_t *row)
-{
-    const double min_rtt_ms = real(row, "min_rtt_us") / 1e3;
-
-    printf("%-39s %5lld %4.0f %5lld", text_of(row, "dst"), number(row, "connections"),
-           real(row, "cwnd_mean"), number(row, "cwnd_max"));
-    printf(min_rtt_ms > 0 ? " %6.*f" : "      -", min_rtt_ms < 1000, min_rtt_ms);
-    printf(" %5lld %8.1f\n", number(row, "retrans_segs"), real(row, "acked_bytes") / 1e6);
-}
-
 static void print_table(const json_t *rows, uint32_t top)
 {
     const size_t n = json_array_size(rows);
     long long n_connections = 0;
     const json_t *row;
+    double min_rtt_ms;
     size_t i;
 
     printf("%-39s CONNS CWND   MAX RTT/ms  RETR ACKED/MB\n", "DESTINATION");
     json_array_foreach(rows, i, row)
     {
         n_connections += number(row, "connections");
-        if (top == 0 || i < top)
-            print_row(row);
+        if (top > 0 && i >= top)
+            continue;
+        min_rtt_ms = real(row, "min_rtt_us") / 1e3;
+        printf("%-39s %5lld %4.0f %5lld", text_of(row, "dst"), number(row, "connections"),
+               real(row, "cwnd_mean"), number(row, "cwnd_max"));
+        printf(min_rtt_ms > 0 ? " %6.*f" : "      -", min_rtt_ms < 1000, min_rtt_ms);
+        printf(" %5lld %8.1f\n", number(row, "retrans_segs"), real(row, "acked_bytes") / 1e6);
     }
     if (top > 0 && top < n)
         printf("... %zu more (--top 0), sorted by ACKED\n", n - top);

@@ -35,7 +35,7 @@ static const struct command commands[] = {
     { "pause", "", pause_run, "give no windows, and keep learning", true },
     { "resume", "", pause_run, "give windows again", true },
     { "flush", "", flush_run, "emergency: remove all rules and routes", false },
-    { "metrics", "", metrics_run, "metrics, as Prometheus text", false },
+    { "metrics", "", pause_run, "metrics, as Prometheus text", false },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

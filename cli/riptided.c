@@ -48,14 +48,12 @@ static int flush(const struct settings *settings)
 
     dry.dry_run = true;
     r = riptide_applier_flush(&dry, &error);
-    if (r > 0) {
-        log_line(LOG_INFO,
-                 "nothing removed: %s manages this network namespace; `riptide flush` removes them "
-                 "nevertheless",
-                 kernel_name_process(name, r));
-        return EXIT_SUCCESS;
-    }
-    if (r == 0)
+    if (r > 0)
+        refuse(&error, r,
+               "nothing removed: %s manages this network namespace; `riptide flush` removes them "
+               "nevertheless",
+               kernel_name_process(name, r));
+    else if (r == 0)
         r = riptide_applier_flush(&settings->applier, &error);
     if (r >= 0) {
         log_line(LOG_INFO, "%s", error.text);

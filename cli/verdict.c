@@ -30,31 +30,25 @@ static void put_change(const json_t *change, const char *unit)
            100 * real(change, "low"), 100 * real(change, "high"));
 }
 
-static void put_table(const json_t *answer)
+static void put_figures(const json_t *answer)
 {
     const json_t *time = get(answer, "time"), *retransmitted = get(answer, "retransmitted");
-
-    if (json_is_null(time))
-        return;
-    puts("                      held out  with window   change       95 % interval");
-    printf("  time, round trips %10.2f %12.2f  ", real(time, "held_out"),
-           real(time, "with_window"));
-    put_change(time, "%");
-    printf("  retransmitted     %8.2f %% %10.2f %%  ", 100 * real(retransmitted, "held_out"),
-           100 * real(retransmitted, "with_window"));
-    put_change(retransmitted, "points");
-    printf("  connections       %10lld %12lld\n", number(answer, "held_out"),
-           number(answer, "connections"));
-}
-
-static void put_rest(const json_t *answer)
-{
-    const json_t *time = get(answer, "time"), *halves = get(answer, "halves");
+    const json_t *halves = get(answer, "halves");
     char span[TEXT_SPAN_BYTES];
 
-    if (json_is_object(time))
+    if (json_is_object(time)) {
+        puts("                      held out  with window   change       95 % interval");
+        printf("  time, round trips %10.2f %12.2f  ", real(time, "held_out"),
+               real(time, "with_window"));
+        put_change(time, "%");
+        printf("  retransmitted     %8.2f %% %10.2f %%  ", 100 * real(retransmitted, "held_out"),
+               100 * real(retransmitted, "with_window"));
+        put_change(retransmitted, "points");
+        printf("  connections       %10lld %12lld\n", number(answer, "held_out"),
+               number(answer, "connections"));
         text_field("precision", "a change of time by %.1f %% would have been shown by now",
                    100 * ((1 + real(time, "high")) / (1 + real(time, "change")) - 1));
+    }
     text_field("best", "%s", text_of(answer, "best"));
     text_field("worst", "%s", text_of(answer, "worst"));
     text_field("left out", "%s", text_of(answer, "left_out"));
@@ -83,8 +77,7 @@ int verdict_run(const struct command_options *options)
         command_print_json(answer);
     } else {
         put_word(answer);
-        put_table(answer);
-        put_rest(answer);
+        put_figures(answer);
         json_decref(answer);
     }
     return is_harm ? EXIT_TROUBLE : EXIT_SUCCESS;
