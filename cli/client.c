@@ -10,34 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* How long a daemon that does not answer is waited for. */
 enum { TIMEOUT_S = 5 };
-
-/* A socket to the daemon, and its process; 0: not visible. */
-static int open_socket(const char *control, int *pidp)
-{
-    const struct timeval timeout = { .tv_sec = TIMEOUT_S };
-    struct ucred peer = { .pid = 0 };
-    socklen_t n_bytes = sizeof(peer);
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
-
-    if (fd < 0)
-        return -errno;
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s", control);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-    r = connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : fd;
-    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes);
-    *pidp = peer.pid;
-    if (r < 0)
-        close(fd);
-    return r;
-}
 
 static size_t receive(void *bytes, size_t n, void *fd)
 {
@@ -69,7 +45,7 @@ int client_ask(const char *control, json_t *request, json_t **answerp, int *pidp
                struct riptide_error *error)
 {
     char *line = json_dumps(request, JSON_COMPACT);
-    int fd = open_socket(control, pidp), r = fd;
+    int fd = kernel_connect(control, TIMEOUT_S, pidp), r = fd;
 
     *answerp = NULL;
     error->text[0] = '\0';

@@ -6,10 +6,12 @@
  * are bounded, and those who may change nothing share a budget of processor time.
  */
 #include "daemon.h"
+#include "kernel.h"
 
 #include <errno.h>
 #include <grp.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,25 +85,39 @@ int control_find_group(const char *name, gid_t *gidp, struct riptide_error *erro
     return refuse(error, -EINVAL, "control-group: %.64s: no group in /etc/group", name);
 }
 
-/* The file of a socket outlives its process. */
-static void remove_stale(const struct sockaddr_un *address)
+/* A dry run leaves the default socket alone. */
+static bool has_socket(const struct settings *settings)
 {
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct stat stat;
-
-    if (fd < 0)
-        return;
-    /* Any other file refuses a connection as well. */
-    if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
-        errno == ECONNREFUSED && lstat(address->sun_path, &stat) == 0 && S_ISSOCK(stat.st_mode))
-        unlink(address->sun_path);
-    close(fd);
+    return strcmp(settings->control, "none") != 0 &&
+           !(settings->applier.dry_run && !strcmp(settings->control, CONTROL_PATH));
 }
 
-/*
- * The fd of a socket that listens at `path`, to which any user may connect. One without a listener
- * there is replaced.
- */
+int control_check(const struct daemon *daemon, struct riptide_error *error)
+{
+    const struct settings *settings = daemon->settings;
+    struct stat stat;
+    char name[48];
+    int pid, fd;
+
+    /* A single round uses no socket, and shares nothing but a state. */
+    if (!has_socket(settings) || (settings->once && !files_keep_state(daemon)))
+        return 0;
+    fd = kernel_connect(settings->control, 1, &pid);
+    /* The file of a socket outlives its process. Any other file refuses a connection as well. */
+    if (fd == -ECONNREFUSED && lstat(settings->control, &stat) == 0 && S_ISSOCK(stat.st_mode))
+        unlink(settings->control);
+    if (fd >= 0)
+        close(fd);
+    /* One that hangs lets no more clients wait. */
+    else if (fd != -EAGAIN)
+        return 0;
+    return refuse(error, -EBUSY,
+                  "%s answers at %s: another riptided needs a network namespace, --control, "
+                  "--state and --metrics of its own",
+                  kernel_name_process(name, pid ? pid : INT_MAX), settings->control);
+}
+
+/* The fd of a socket that listens at `path`, to which any user may connect. */
 static int open_listener(const char *path, struct riptide_error *error)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -113,7 +129,6 @@ static int open_listener(const char *path, struct riptide_error *error)
         return refuse(error, -ENAMETOOLONG, "%.160s: %s", path, strerror(ENAMETOOLONG));
     memcpy(address.sun_path, path, strlen(path));
     memcpy(directory, address.sun_path, sizeof(directory));
-    remove_stale(&address);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return refuse(error, -errno, "%.160s: %s", path, strerror(errno));
@@ -123,8 +138,7 @@ static int open_listener(const char *path, struct riptide_error *error)
     umask(0111);
     if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, BACKLOG) < 0)
         r = refuse(error, -errno, "%.160s: %s%s", path, strerror(errno),
-                   errno == EADDRINUSE ? ": another riptided answers there, or it is not a socket"
-                                       : "");
+                   errno == EADDRINUSE ? ": it is not a socket, or that of another riptided" : "");
     umask(mask);
     if (r == 0)
         return fd;
@@ -280,7 +294,7 @@ void control_dispatch(struct control *control, const struct pollfd *fds, unsigne
     control->budget_ns -= (int64_t)(clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 }
 
-/* A dry run leaves the default socket alone. Without one the daemon runs all the same. */
+/* Without one the daemon runs all the same. */
 void control_open(struct daemon *daemon)
 {
     const struct settings *settings = daemon->settings;
@@ -288,8 +302,7 @@ void control_open(struct daemon *daemon)
     static struct control control;
     int r;
 
-    if (settings->once || !strcmp(settings->control, "none") ||
-        (settings->applier.dry_run && !strcmp(settings->control, CONTROL_PATH)))
+    if (settings->once || !has_socket(settings))
         return;
     control = (struct control){
         .daemon = daemon,

@@ -244,8 +244,10 @@ static int serve(struct daemon *daemon)
     const int signals_fd = open_signals();
     const struct riptide_agent_stats *stats;
     struct riptide_error error = { .text = "" };
-    int status, r = signals_fd < 0 ? -errno : riptide_agent_start(daemon->agent, &error);
+    int status, r = signals_fd < 0 ? -errno : control_check(daemon, &error);
 
+    if (r == 0)
+        r = riptide_agent_start(daemon->agent, &error);
     if (r < 0)
         return report_refusal(daemon->settings, &error, r);
     /* The watchdog may be for another process. */

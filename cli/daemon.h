@@ -107,9 +107,12 @@ struct daemon {
 int daemon_run(struct settings *settings);
 
 /*
- * In control.c: listens where the settings say so, and replaces a socket without a listener; or
- * logs why it cannot.
+ * In control.c, before the start: removes a socket without a listener. -EBUSY, with a line: another
+ * riptided answers there, whose state and metrics this one would write.
  */
+int control_check(const struct daemon *daemon, struct riptide_error *error);
+
+/* Listens where the settings say so; or logs why it cannot. */
 void control_open(struct daemon *daemon);
 
 /* Closes, and removes the socket file if its directory permits. */

@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 /* Of riptided's rules and routes. */
 enum { OUR_PROTOCOL = 230 };
@@ -175,6 +178,27 @@ void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *r
     r = exchange(request, on_route, route);
     if (r < 0)
         *route = (struct kernel_route){ .error = r };
+}
+
+int kernel_connect(const char *path, int timeout_s, int *pidp)
+{
+    const struct timeval timeout = { .tv_sec = timeout_s };
+    struct ucred peer = { .pid = 0 };
+    socklen_t n_bytes = sizeof(peer);
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
+
+    if (fd < 0)
+        return -errno;
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+    r = connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : fd;
+    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes);
+    *pidp = peer.pid;
+    if (r < 0)
+        close(fd);
+    return r;
 }
 
 const char *kernel_name_process(char text[48], int pid)

@@ -39,6 +39,12 @@ struct kernel_route {
 
 void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *route);
 
+/*
+ * A stream socket to that path, which waits so long for its peer, and the peer's process; 0: not
+ * visible. Errors: those of socket(2) and connect(2).
+ */
+int kernel_connect(const char *path, int timeout_s, int *pidp);
+
 /* A manager of the namespace, as riptide_applier_flush returns it: "process 17". */
 const char *kernel_name_process(char text[48], int pid);
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cgroups import mounted
 from control import PATH, one_line, status, wait_rounds
-from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, Daemon, rules, wait_until, windows
+from netns import AS_NOBODY, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, rules, wait_until, windows
 
 GROUP = 4711
 CHANGES = [("hint", "203.0.113.1", "--max", "20", "--for", "1s"),
@@ -45,15 +45,26 @@ def test_the_group_may_change_things(net, group, member):
         assert "only root" in one_line(net.host.run(*AS_NOBODY, RIPTIDE, "resume", check=False))
 
 
-def test_socket_of_a_dead_daemon_is_replaced_and_that_of_a_living_one_left_to_it(host, net):
+def test_socket_of_a_dead_daemon_is_replaced_and_beside_a_living_one_none_starts(host, net, tmp_path):
+    """The second would write over the state of the first, and remove its metrics."""
+    files = tmp_path / "state", tmp_path / "metrics"
+    options = "--state", files[0], "--metrics", files[1]
     with Daemon(host) as daemon:
         daemon.kill()
     assert Path(PATH).is_socket()
-    with Daemon(host) as first:
+    with Daemon(host, *options) as first:
         assert status()["pid"] == first.pid and not first.lines(WARNING)
-        with Daemon(net.host) as second:
-            assert "another riptided answers there" in second.lines(WARNING)[0]
-            assert status()["pid"] == first.pid
+        wait_until(lambda: all(path.exists() for path in files), "its files")
+        before = files[0].stat().st_ino
+        for more in ((), ("--once", "--apply", "routes")):
+            said = one_line(net.host.run(RIPTIDED, *options, *more, check=False))
+            assert said == (f"riptided: error: cannot start: process {first.pid} answers at {PATH}: another riptided "
+                            "needs a network namespace, --control, --state and --metrics of its own\n")
+        assert (not rules(net.host), files[0].stat().st_ino, files[1].exists()) == (True, before, True)
+        assert status()["pid"] == first.pid
+        for harmless in (("--dry-run", *options), ()):
+            net.host.run(RIPTIDED, "--once", *harmless)
+        net.host.run(RIPTIDE, "flush", check=False)
     assert not Path(PATH).exists()
 
 

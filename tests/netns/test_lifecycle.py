@@ -225,6 +225,9 @@ def test_beside_a_riptided_that_runs_others_name_it_and_leave_it_alone(net):
     with learned(net) as first:
         before = snapshot(net.host)
         assert one_line(net.host.run(RIPTIDED, check=False)) == (
+            f"riptided: error: cannot start: process {first.pid} answers at /run/riptide/control: another riptided "
+            "needs a network namespace, --control, --state and --metrics of its own\n")
+        assert one_line(net.host.run(RIPTIDED, "--control", "none", check=False)) == (
             f"riptided: error: cannot start: process {first.pid} already manages this network "
             "namespace; stop it first\n")
         done = net.host.run(RIPTIDED, "--flush")
