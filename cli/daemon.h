@@ -189,6 +189,9 @@ int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct rip
 /* Drops those that have ended. Returns how many are in force. */
 size_t hints_count(struct daemon *daemon);
 
+/* The hint with an end for exactly that prefix; NULL: none is in force. */
+const struct riptide_hint *hints_find(struct daemon *daemon, const struct riptide_prefix *dst);
+
 /* In files.c: after the start, what the state has restored: hints, and the history beside it. */
 void files_load(struct daemon *daemon);
 

@@ -113,8 +113,15 @@ static json_t *prefix_json(const struct riptide_prefix *prefix)
     return text_or_null(text);
 }
 
-static json_t *window_json(const struct riptide_estimate *estimate, uint64_t ttl_ns)
+/* Whether a section bounds it, and no hint. */
+static bool has_section(struct daemon *daemon, const struct riptide_estimate *estimate)
 {
+    return estimate && estimate->hint.family && !hints_find(daemon, &estimate->hint);
+}
+
+static json_t *window_json(struct daemon *daemon, const struct riptide_estimate *estimate)
+{
+    const uint64_t ttl_ns = daemon->settings->estimator.ttl_ns;
     const bool has_flights = estimate->wait > 0;
     /* It may have been computed before this boot. */
     const uint64_t age_ns = clock_read_ns(CLOCK_BOOTTIME) - (uint64_t)estimate->updated_ns;
@@ -124,17 +131,18 @@ static json_t *window_json(const struct riptide_estimate *estimate, uint64_t ttl
     for (uint32_t i = RIPTIDE_LEFT_OUT_UNUSED; i <= RIPTIDE_LEFT_OUT_UNMEASURED; i++)
         json_object_set_new(left_out, riptide_name(RIPTIDE_NAMES_LEFT_OUT, i),
                             json_integer(estimate->left_out[i - 1]));
-    return json_pack("{s:I, s:o, s:f, s:I, s:I, s:o, s:o, s:I, s:f, s:o?, s:o?, s:o?, s:o?, s:o}",
-                     "connections", (json_int_t)estimate->samples, "left_out", left_out, "smoothed",
-                     estimate->smoothed, "cwnd_min", (json_int_t)estimate->cwnd_min, "cwnd_max",
-                     (json_int_t)estimate->cwnd_max, "hint", prefix_json(&estimate->hint),
-                     "base_cwnd", figure_or_null(estimate->base_cwnd), "cwnd",
-                     (json_int_t)estimate->cwnd, "age_s", (double)age_ns / 1e9, "expires_s",
-                     ttl_ns == RIPTIDE_NEVER_NS ? NULL : json_real(expires_s), "min_rtt_ms",
-                     estimate->min_rtt_us ? json_real(estimate->min_rtt_us / 1e3) : NULL, "fitting",
-                     has_flights ? json_integer(estimate->fitting) : NULL, "against",
-                     has_flights ? json_integer(estimate->against) : NULL, "wait",
-                     figure_or_null(estimate->wait));
+    return json_pack(
+        "{s:I, s:o, s:f, s:I, s:I, s:o, s:b, s:o, s:I, s:f, s:o?, s:o?, s:o?, s:o?, s:o}",
+        "connections", (json_int_t)estimate->samples, "left_out", left_out, "smoothed",
+        estimate->smoothed, "cwnd_min", (json_int_t)estimate->cwnd_min, "cwnd_max",
+        (json_int_t)estimate->cwnd_max, "hint", prefix_json(&estimate->hint), "is_section",
+        has_section(daemon, estimate), "base_cwnd", figure_or_null(estimate->base_cwnd), "cwnd",
+        (json_int_t)estimate->cwnd, "age_s", (double)age_ns / 1e9, "expires_s",
+        ttl_ns == RIPTIDE_NEVER_NS ? NULL : json_real(expires_s), "min_rtt_ms",
+        estimate->min_rtt_us ? json_real(estimate->min_rtt_us / 1e3) : NULL, "fitting",
+        has_flights ? json_integer(estimate->fitting) : NULL, "against",
+        has_flights ? json_integer(estimate->against) : NULL, "wait",
+        figure_or_null(estimate->wait));
 }
 
 /* NULL: it has nothing of the destination. */
@@ -163,17 +171,8 @@ static json_t *program_json(const struct daemon *daemon, const struct riptide_wi
     return program;
 }
 
-/* The route that TCP of riptided takes. */
-static json_t *kernel_json(const struct kernel_route *route)
-{
-    if (route->error)
-        return NULL;
-    return json_pack("{s:o, s:I, s:o}", "dst", prefix_json(&route->match), "table",
-                     (json_int_t)route->table, "initcwnd", figure_or_null(route->initcwnd));
-}
-
 /* Why connections do not start with a window of ours. Returns what to do; NULL: nothing. */
-static const char *explain(const struct daemon *daemon, const struct kernel_route *route,
+static const char *explain(struct daemon *daemon, const struct kernel_route *route,
                            const struct riptide_window *window, char reason[256])
 {
     const struct riptide_route *shown = window->route ? window->route : window->program;
@@ -200,8 +199,11 @@ static const char *explain(const struct daemon *daemon, const struct kernel_rout
         destinations_describe(shown, reason);
         if (shown->state == RIPTIDE_ROUTE_LEFT_ALONE)
             return shown->base_initcwnd ? NULL : "set apply = program, which needs no route";
-        return shown->state == RIPTIDE_ROUTE_WITHDRAWN ? "riptide hint lists hints"
-                                                       : "riptide doctor";
+        if (shown->state != RIPTIDE_ROUTE_WITHDRAWN)
+            return "riptide doctor";
+        return has_section(daemon, window->estimate)
+                   ? "change that section of the file, and restart riptided"
+                   : "riptide hint lists hints";
     }
     if (window->estimate && window->estimate->cwnd > 0)
         why = "its window is given in this round";
@@ -241,11 +243,15 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
         if (!route.is_ours && given == 0)
             remedy = explain(daemon, &route, found, reason);
     }
-    return json_pack(
-        "{s:o, s:I, s:o, s:s?, s:s, s:o?, s:o?, s:o?, s:o?, s:o}", "destination",
-        prefix_json(&group), "starts_with", (json_int_t)cwnd, "reason", text_or_null(reason), "do",
-        remedy, "policy", settings->estimator.policy->name, "window",
-        found->estimate ? window_json(found->estimate, settings->estimator.ttl_ns) : NULL,
-        "program", program_json(daemon, found), "route", backend_json(found->route), "kernel",
-        kernel_json(&route), "changes", changes_json(&daemon->changes, &group));
+    return json_pack("{s:o, s:I, s:o, s:s?, s:s, s:o?, s:o?, s:o?, s:o?, s:o}", "destination",
+                     prefix_json(&group), "starts_with", (json_int_t)cwnd, "reason",
+                     text_or_null(reason), "do", remedy, "policy", settings->estimator.policy->name,
+                     "window", found->estimate ? window_json(daemon, found->estimate) : NULL,
+                     "program", program_json(daemon, found), "route", backend_json(found->route),
+                     "kernel",
+                     route.error ? NULL
+                                 : json_pack("{s:o, s:I, s:o}", "dst", prefix_json(&route.match),
+                                             "table", (json_int_t)route.table, "initcwnd",
+                                             figure_or_null(route.initcwnd)),
+                     "changes", changes_json(&daemon->changes, &group));
 }

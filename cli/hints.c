@@ -38,6 +38,15 @@ size_t hints_count(struct daemon *daemon)
     return n;
 }
 
+const struct riptide_hint *hints_find(struct daemon *daemon, const struct riptide_prefix *dst)
+{
+    size_t i = hints_count(daemon);
+
+    while (i > 0 && memcmp(&daemon->hints[i - 1].dst, dst, sizeof(*dst)) != 0)
+        i--;
+    return i > 0 ? &daemon->hints[i - 1] : NULL;
+}
+
 /* The agent has no more of them than the list has room for. */
 void hints_read(struct daemon *daemon)
 {
@@ -91,22 +100,11 @@ static json_t *keep_change(struct daemon *daemon, json_t *answer)
     return answer;
 }
 
-/* Of all destinations: a hint above it would lower nothing. */
-static uint32_t largest_window(const struct settings *settings)
-{
-    uint32_t largest = settings->estimator.cwnd_max;
-
-    for (size_t i = 0; i < settings->n_overrides; i++) {
-        if (settings->overrides[i].cwnd_max > largest)
-            largest = settings->overrides[i].cwnd_max;
-    }
-    return largest;
-}
-
 json_t *answer_hint(struct daemon *daemon, const struct request *request,
                     struct riptide_error *error)
 {
-    const uint32_t largest = largest_window(daemon->settings);
+    const struct settings *settings = daemon->settings;
+    uint32_t largest = settings->estimator.cwnd_max;
     struct riptide_hint hint = {
         .dst = request->dst,
         .cwnd_max = (uint32_t)request->cwnd_max,
@@ -116,6 +114,11 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], most[32], span[TEXT_SPAN_BYTES];
 
     riptide_prefix_format(&hint.dst, dst);
+    /* Of all destinations: a hint above it would lower nothing. */
+    for (size_t i = 0; i < settings->n_overrides; i++) {
+        if (settings->overrides[i].cwnd_max > largest)
+            largest = settings->overrides[i].cwnd_max;
+    }
     if (request->cwnd_max < !request->off || request->cwnd_max > largest) {
         refuse(error, -EINVAL,
                "at most %" JSON_INTEGER_FORMAT " lowers nothing: windows have 1 to %" PRIu32
@@ -146,12 +149,10 @@ json_t *answer_unhint(struct daemon *daemon, const struct request *request,
                       struct riptide_error *error)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
-    size_t i = hints_count(daemon);
 
     riptide_prefix_format(&request->dst, text);
-    while (i > 0 && memcmp(&daemon->hints[i - 1].dst, &request->dst, sizeof(request->dst)) != 0)
-        i--;
-    if (i == 0 || riptide_agent_remove_hint(daemon->agent, &request->dst) != 0) {
+    if (!hints_find(daemon, &request->dst) ||
+        riptide_agent_remove_hint(daemon->agent, &request->dst) != 0) {
         refuse(error, -ENOENT, "%s: there is no hint for it; `riptide hint` lists them", text);
         return NULL;
     }

@@ -55,19 +55,6 @@ static int compare(const void *left, const void *right)
     return strcmp(a->dst, b->dst);
 }
 
-static void print_row(const struct row *row)
-{
-    const double rtt_ms = (double)row->min_rtt_us / 1e3;
-
-    printf("%-39s ", row->dst);
-    printf(row->window ? "%6lld" : "     -", (long long)row->window);
-    printf(rtt_ms > 0 ? " %6.*f" : "      -", rtt_ms < 999.95, rtt_ms);
-    printf(" %5lld %5lld %s\n", (long long)row->connections, (long long)row->saved,
-           json_is_null(row->by) ? "-" : json_string_value(row->by));
-    if (!json_is_null(row->reason))
-        text_field("", "%s", json_string_value(row->reason));
-}
-
 static void print_list(const json_t *list, uint32_t top)
 {
     const char *off = text_of(list, "off");
@@ -90,8 +77,18 @@ static void print_list(const json_t *list, uint32_t top)
     qsort(rows, n, sizeof(*rows), compare);
     text_field("off", "%s", off);
     printf("%-39s WINDOW RTT/ms CONNS SAVED BY\n", "DESTINATION");
-    for (i = 0; i < n_shown; i++)
-        print_row(&rows[i]);
+    for (i = 0; i < n_shown; i++) {
+        const struct row *row = &rows[i];
+        const double rtt_ms = (double)row->min_rtt_us / 1e3;
+
+        printf("%-39s ", row->dst);
+        printf(row->window ? "%6lld" : "     -", (long long)row->window);
+        printf(rtt_ms > 0 ? " %6.*f" : "      -", rtt_ms < 999.95, rtt_ms);
+        printf(" %5lld %5lld %s\n", (long long)row->connections, (long long)row->saved,
+               json_is_null(row->by) ? "-" : json_string_value(row->by));
+        if (!json_is_null(row->reason))
+            text_field("", "%s", json_string_value(row->reason));
+    }
     if (n_shown < n)
         printf("... %zu more (--top 0), sorted by SAVED\n", n - n_shown);
     printf("%zu with a %swindow; %zu without\n", n_given, *off ? "learned " : "", n - n_given);
@@ -107,7 +104,7 @@ static void put_window(const json_t *answer, const json_t *window)
 {
     const char *hint = text_of(window, "hint"), *reason, *lead = "; left out: ";
     char left_out[96] = "", end[TEXT_SPAN_BYTES + 16] = "", span[TEXT_SPAN_BYTES];
-    char flights[128] = "";
+    char flights[160] = "", by[RIPTIDE_PREFIX_TEXT_BYTES + 32] = "";
     json_t *value;
     int n = 0;
 
@@ -123,8 +120,8 @@ static void put_window(const json_t *answer, const json_t *window)
                text_span(span, real(window, "age_s")), left_out);
     if (json_is_integer(get(window, "wait")))
         snprintf(flights, sizeof(flights),
-                 "; first flights: %lld fit (%lld let the window grow), "
-                 "%lld lost segments (16 let it shrink)",
+                 "; first flights that fit: %lld of the %lld for a raise; evidence of losses: "
+                 "%lld of the 16 at which it is paced or shrinks",
                  number(window, "fitting"), number(window, "wait"), number(window, "against"));
     if (real(window, "min_rtt_ms") > 0)
         text_field("path", "round trip %.1f ms%s", real(window, "min_rtt_ms"), flights);
@@ -133,9 +130,11 @@ static void put_window(const json_t *answer, const json_t *window)
                    text_of(answer, "policy"));
     if (number(window, "cwnd") == 0)
         return;
-    text_field("bounds", "%lld to %lld%s%s%s", number(window, "cwnd_min"),
-               number(window, "cwnd_max"), hint[0] ? ", by the hint or section for " : "", hint,
-               number(window, "base_cwnd") ? "; not below the route of main" : "");
+    if (hint[0])
+        snprintf(by, sizeof(by), ", by the %s for %s",
+                 json_is_true(get(window, "is_section")) ? "section" : "hint", hint);
+    text_field("bounds", "%lld to %lld%s%s", number(window, "cwnd_min"), number(window, "cwnd_max"),
+               by, number(window, "base_cwnd") ? "; not below the route of main" : "");
     if (json_is_number(get(window, "expires_s")))
         snprintf(end, sizeof(end), ", for %s more", text_span(span, real(window, "expires_s")));
     text_field("window", "%lld segments%s", number(window, "cwnd"), end);

@@ -25,7 +25,7 @@ stop
 start
 soon "at most 15" riptide hint
 soon "connections start with 15 segments" riptide show "$PEER"
-says "by the hint or section for $PEER" riptide show "$PEER"
+says "by the hint for $PEER" riptide show "$PEER"
 
 # Does it harm, and what did it do?
 says "why " riptide verdict
