@@ -151,13 +151,17 @@ static void run(struct daemon *daemon, int signals_fd)
 static int finish(struct daemon *daemon)
 {
     const struct riptide_applier_config *applier = &daemon->settings->applier;
-    const struct riptide_applier_stats stats = *riptide_agent_get_stats(daemon->agent)->applier;
+    const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
+    const struct riptide_applier_stats stats = *agent->applier;
     int status = daemon->ending == ENDING_FAILED ? EXIT_FAILURE : EXIT_SUCCESS;
     struct riptide_error error = { .text = "" };
     int r;
 
-    if (applier->dry_run)
+    if (applier->dry_run) {
+        if (daemon->ending == ENDING_ONCE && agent->estimator->destinations == 0)
+            log_line(LOG_INFO, "no window: no connection that counts sends now");
         return status;
+    }
     if (daemon->ending == ENDING_ONCE) {
         files_save(daemon, true);
         log_line(LOG_WARNING,
@@ -293,6 +297,7 @@ int daemon_run(struct settings *settings)
     if (r != 0) {
         status = report_refusal(settings, &error, r);
     } else if (settings->check) {
+        files_check(settings);
         printf("%s: valid\n", settings->file ? settings->file : "options, without a file");
     } else {
         status = serve(&daemon);

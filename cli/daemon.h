@@ -195,6 +195,9 @@ const struct riptide_hint *hints_find(struct daemon *daemon, const struct riptid
 /* In files.c: after the start, what the state has restored: hints, and the history beside it. */
 void files_load(struct daemon *daemon);
 
+/* Warns of what the settings name and is not there, and the daemon goes on without. */
+void files_check(const struct settings *settings);
+
 /* Whether a state file keeps hints and a pause over a restart. */
 bool files_keep_state(const struct daemon *daemon);
 

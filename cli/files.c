@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,12 +31,6 @@ bool files_keep_state(const struct daemon *daemon)
     return daemon->settings->agent.state && !daemon->settings->applier.dry_run;
 }
 
-static const char *history_path(const struct daemon *daemon, char path[PATH_BYTES])
-{
-    snprintf(path, PATH_BYTES, "%s.history", daemon->settings->agent.state);
-    return path;
-}
-
 void files_load(struct daemon *daemon)
 {
     json_t *hours;
@@ -45,28 +40,14 @@ void files_load(struct daemon *daemon)
     if (!riptide_agent_get_stats(daemon->agent)->state)
         return;
     hints_read(daemon);
+    snprintf(path, sizeof(path), "%s.history", daemon->settings->agent.state);
     /* The next save replaces a damaged one. A link or FIFO in its place stays. */
-    if (lstat(history_path(daemon, path), &there) < 0 || !S_ISREG(there.st_mode))
+    if (lstat(path, &there) < 0 || !S_ISREG(there.st_mode))
         return;
     hours = json_load_file(path, 0, NULL);
     if (json_array_extend(daemon->history.hours, hours) < 0)
         log_line(LOG_WARNING, "%s: damaged, starting empty", path);
     json_decref(hours);
-}
-
-/* The second and third figures that /proc/net/snmp has of TCP segments; 0 without that file. */
-static void read_segments(uint64_t *sent, uint64_t *retransmitted)
-{
-    FILE *file = fopen("/proc/net/snmp", "re");
-    char line[1024];
-
-    *sent = *retransmitted = 0;
-    /* Other lines, as that with the names, have nothing of it. */
-    while (file && fgets(line, sizeof(line), file))
-        sscanf(line, "Tcp: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %" SCNu64 " %" SCNu64, sent,
-               retransmitted);
-    if (file)
-        fclose(file);
 }
 
 void files_note_hour(struct daemon *daemon)
@@ -75,12 +56,42 @@ void files_note_hour(struct daemon *daemon)
     uint64_t counters[HISTORY_COUNTERS] = { opened.given, opened.held_out, opened.kept };
     struct riptide_verdict verdict;
     const bool is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
+    FILE *file = fopen("/proc/net/snmp", "re");
+    char line[1024];
 
-    read_segments(&counters[3], &counters[4]);
+    /* Segments sent and retransmitted. Other lines, as that with the names, have no numbers. */
+    while (file && fgets(line, sizeof(line), file))
+        sscanf(line, "Tcp: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %" SCNu64 " %" SCNu64,
+               &counters[3], &counters[4]);
+    if (file)
+        fclose(file);
     counters[5] = daemon->health.suspended_ns / NS_PER_S;
     counters[6] = daemon->health.paused_ns / NS_PER_S;
     history_note(&daemon->history, clock_read_ns(CLOCK_REALTIME) / NS_PER_S, counters,
                  is_known ? &verdict : NULL);
+}
+
+void files_check(const struct settings *settings)
+{
+    const char *const paths[] = { settings->agent.state, settings->metrics };
+    struct riptide_applier_config config = settings->applier;
+    struct riptide_applier *applier = NULL;
+    struct riptide_error error;
+    char directory[PATH_BYTES];
+
+    /* AUTO takes routes where the program is refused. */
+    config.backend = RIPTIDE_PROGRAM;
+    if (config.cgroup && riptide_applier_new(&applier, &config, &error) < 0) {
+        settings_explain_refusal(settings, &error);
+        log_line(LOG_WARNING, "%s; a start now gives windows by routes alone", error.text);
+    }
+    riptide_applier_free(applier);
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(directory, sizeof(directory), "%s", paths[i] ? paths[i] : "/");
+        if (access(dirname(directory), F_OK) < 0)
+            log_line(LOG_WARNING, "%s: %s is not there: nothing is saved until it is",
+                     i ? "metrics" : "state", directory);
+    }
 }
 
 static void note(char failure[256], const char *what, int r, const struct riptide_error *error)
@@ -138,7 +149,8 @@ static void end_save(struct daemon *daemon, int r, struct riptide_error *error)
     if (r < 0)
         return;
     text = json_dumps(daemon->history.hours, JSON_REAL_PRECISION(6));
-    r = replace(history_path(daemon, path), 0600, text, error);
+    snprintf(path, sizeof(path), "%s.history", daemon->settings->agent.state);
+    r = replace(path, 0600, text, error);
     note(daemon->history_failure, "history", r, error);
     free(text);
 }
@@ -151,24 +163,14 @@ void files_save(struct daemon *daemon, bool is_synced)
         end_save(daemon, riptide_agent_save(daemon->agent, is_synced, &error), &error);
 }
 
-/* Not synced: after a crash of the machine the content is useless. Readable by all. */
-static void write_metrics(struct daemon *daemon)
-{
-    struct riptide_error error = { .text = "" };
-    char *text = metrics_text(daemon);
-    int r = replace(daemon->settings->metrics, 0644, text, &error);
-
-    free(text);
-    note(daemon->metrics_failure, "metrics", r, &error);
-    /* On a full disk the last one stays; -EINVAL: what is in its place is not ours. */
-    daemon->has_metrics = r == 0 || (daemon->has_metrics && r != -EINVAL);
-}
-
 void files_tick(struct daemon *daemon, const struct riptide_tick *tick)
 {
     const struct settings *settings = daemon->settings;
     const uint64_t round_ns =
         settings->agent.interval_ns < NS_PER_S ? settings->agent.interval_ns : NS_PER_S;
+    struct riptide_error error = { .text = "" };
+    char *text;
+    int r;
 
     if (clock_read_ns(CLOCK_REALTIME) / NS_PER_S - daemon->history.noted_s >= NOTE_S)
         files_note_hour(daemon);
@@ -177,11 +179,17 @@ void files_tick(struct daemon *daemon, const struct riptide_tick *tick)
         daemon->save_ns = tick->finished_ns + SAVE_INTERVAL_NS;
         files_save(daemon, false);
     }
-    if (settings->metrics && !settings->applier.dry_run && !settings->once &&
-        tick->finished_ns >= daemon->metrics_ns) {
-        daemon->metrics_ns = tick->finished_ns + METRICS_ROUNDS * round_ns;
-        write_metrics(daemon);
-    }
+    if (!settings->metrics || settings->applier.dry_run || settings->once ||
+        tick->finished_ns < daemon->metrics_ns)
+        return;
+    daemon->metrics_ns = tick->finished_ns + METRICS_ROUNDS * round_ns;
+    text = metrics_text(daemon);
+    /* Not synced: after a crash of the machine the content is useless. Readable by all. */
+    r = replace(settings->metrics, 0644, text, &error);
+    free(text);
+    note(daemon->metrics_failure, "metrics", r, &error);
+    /* On a full disk the last one stays; -EINVAL: what is in its place is not ours. */
+    daemon->has_metrics = r == 0 || (daemon->has_metrics && r != -EINVAL);
 }
 
 void files_end(struct daemon *daemon, int r, struct riptide_error *error)

@@ -106,7 +106,18 @@ def test_configuration_that_is_refused(host, tmp_path):
         line = one_line(host.run(RIPTIDED, "--config", file, "--check", check=False), 2)
         assert str(file) in line and words in line
     path.write_text("control-group = daemon\n")
-    host.run(RIPTIDED, "--config", path, "--check")
+    assert host.run(RIPTIDED, "--config", path, "--check").stderr == ""
+
+
+def test_check_warns_of_what_a_start_goes_on_without(host):
+    done = host.run(RIPTIDED, "--check", "--cgroup", "/sys/fs/cgroup/none", "--state", "/nosuch/state", "--metrics",
+                    "/nosuch/riptide.prom")
+    assert done.stdout == "options, without a file: valid\n"
+    assert done.stderr.splitlines() == [
+        "riptided: warning: cgroup: /sys/fs/cgroup/none is not there: make it first; a start now gives windows by "
+        "routes alone",
+        "riptided: warning: state: /nosuch is not there: nothing is saved until it is",
+        "riptided: warning: metrics: /nosuch is not there: nothing is saved until it is"]
 
 
 @pytest.mark.parametrize("command", [

@@ -12,6 +12,7 @@ hash -r
 says "NOT RUNNING. No connection in this network namespace" riptide doctor
 says "NOT RUNNING. No connection in this network namespace gets a window." riptide
 says "$PEER: would be applied" riptided --dry-run --once
+says "no window: no connection that counts" riptided --dry-run --once --scope 192.0.2.0/24
 
 # One site first.
 printf 'scope = %s\n' "$PEER" >"$CONFIG"
