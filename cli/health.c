@@ -129,7 +129,8 @@ static bool explain_off(const struct daemon *daemon, const struct riptide_agent_
         return say(found, "degraded", cause, "IPv%c: %s", v4 ? '4' : '6', v4 ? v4 : v6);
     if (health_suspended_s(daemon) > 0)
         return say(found, "suspended",
-                   "wait, or set holdout-percent = 0; a smaller cwnd-max may help the next time",
+                   "set a smaller cwnd-max for the next time, and wait; holdout-percent = 0 gives "
+                   "windows at once, and detects no harm",
                    "%s", v4);
     return say(found, "off", cause, "%s", v4);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * riptide status: the first line says whether windows are given, the next ones what to do if not,
- * or the figures. At most seven lines. Where no riptided answers, the kernel is asked.
+ * or the figures. At most seven lines, and one that counts what has no room. Where no riptided
+ * answers, the kernel is asked.
  */
 #include "commands.h"
 
@@ -94,74 +95,62 @@ void state_read(struct state *state, const struct command_options *options)
     state->is_trouble = states[i].is_trouble;
 }
 
-static bool is_by_routes(const json_t *status)
-{
-    return strcmp(text_of(get(status, "apply"), "by"), "routes") == 0;
-}
-
 static void put_working(const json_t *status)
 {
-    const json_t *minute = get(get(status, "apply"), "last_minute");
+    const json_t *apply = get(status, "apply"), *minute = get(apply, "last_minute");
     const bool has_none = number(minute, "given") + number(minute, "held_out") == 0;
-    const bool by_routes = is_by_routes(status);
-    char median[32] = "";
+    const bool by_routes = strcmp(text_of(apply, "by"), "routes") == 0;
 
-    if (number(minute, "cwnd_median") > 0)
-        snprintf(median, sizeof(median), " (median at most %lld)", number(minute, "cwnd_median"));
     if (json_is_true(get(status, "dry_run")))
         puts("riptide: DRY RUN. Windows are computed, and none is given.");
     else if (number(minute, "opened") == 0)
         printf("riptide: working. No connection %s in the last minute.\n",
                by_routes ? "closed" : "was due a window");
     else
-        printf("riptide: %s. %.0f %% of connections %s%s.\n", has_none ? "not used" : "working",
-               100 * real(minute, "given") / real(minute, "opened"),
-               by_routes ? "that closed had a window" : "due a window got it", median);
+        printf("riptide: %s. %.0f %% of connections %s.\n", has_none ? "not used" : "working",
+               100 * (1 - real(minute, "without") / real(minute, "opened")),
+               by_routes ? "that closed had a window" : "due a window got it, or are held out");
 }
 
-static void put_effect(const json_t *effect)
+static void put_figures(const json_t *status)
 {
+    const json_t *apply = get(status, "apply"), *minute = get(apply, "last_minute");
+    const json_t *round = get(status, "round"), *effect = get(apply, "effect");
     const json_t *time = get(effect, "time"), *retransmitted = get(effect, "retransmitted");
-    const double held_out = real(effect, "holdout_percent");
+    const bool by_routes = strcmp(text_of(apply, "by"), "routes") == 0;
+    char span[TEXT_SPAN_BYTES], ago[TEXT_SPAN_BYTES], median[48] = "";
 
-    if (!json_is_object(effect))
-        return;
+    if (number(minute, "cwnd_median") > 0)
+        snprintf(median, sizeof(median), "; half have %lld segments or fewer",
+                 number(minute, "cwnd_median"));
+    /* What an operator has to know comes before figures, as there may be no room for all. */
+    if (*text_of(status, "state_failure"))
+        text_field("state", "not saved: %s", text_of(status, "state_failure"));
+    if (number(status, "hints") > 0)
+        text_field("hints", "%lld in force: riptide hint", number(status, "hints"));
+    if (!strcmp(text_of(apply, "asked"), "auto") && by_routes)
+        text_field("apply", "auto chose routes: %s", text_of(apply, "why"));
+    if (real(status, "in_force_percent") < 99.5 && !json_is_true(get(status, "dry_run")))
+        text_field("in force", "%.0f %% of the last minute", real(status, "in_force_percent"));
+    /* Those by routes alone are known when they close. */
+    if (number(minute, "opened") > 0)
+        text_field("last minute", "%lld %s: %lld with %s, %lld held out, %lld without%s",
+                   number(minute, "opened"), by_routes ? "closed" : "to destinations with a window",
+                   number(minute, "given"), by_routes ? "a window" : "it",
+                   number(minute, "held_out"), number(minute, "without"), median);
     if (json_is_object(time))
         text_field("effect",
                    "time %+.1f %% (%+.1f to %+.1f), retransmitted %+.1f points (%+.1f to %+.1f); "
                    "%g %% held out",
                    100 * real(time, "change"), 100 * real(time, "low"), 100 * real(time, "high"),
                    100 * real(retransmitted, "change"), 100 * real(retransmitted, "low"),
-                   100 * real(retransmitted, "high"), held_out);
-    else
-        text_field("effect", "%s; %g %% held out", text_of(effect, "reason"), held_out);
-}
-
-static void put_figures(const json_t *status)
-{
-    const json_t *apply = get(status, "apply"), *minute = get(apply, "last_minute");
-    const json_t *round = get(status, "round");
-    const bool by_routes = is_by_routes(status);
-    char span[TEXT_SPAN_BYTES], ago[TEXT_SPAN_BYTES];
-
-    if (*text_of(status, "state_failure"))
-        text_field("state", "not saved: %s", text_of(status, "state_failure"));
-    if (real(status, "in_force_percent") < 99.5 && !json_is_true(get(status, "dry_run")))
-        text_field("in force", "%.0f %% of the last minute", real(status, "in_force_percent"));
-    /* Those by routes alone are known when they close. */
-    if (number(minute, "opened") > 0)
-        text_field("last minute", "%lld %s: %lld with %s, %lld held out, %lld without",
-                   number(minute, "opened"), by_routes ? "closed" : "to destinations with a window",
-                   number(minute, "given"), by_routes ? "a window" : "it",
-                   number(minute, "held_out"), number(minute, "without"));
-    put_effect(get(apply, "effect"));
+                   100 * real(retransmitted, "high"), real(effect, "holdout_percent"));
+    else if (json_is_object(effect))
+        text_field("effect", "%s; %g %% held out", text_of(effect, "reason"),
+                   real(effect, "holdout_percent"));
     text_field("destinations", "%lld learned, at most %lld; left alone: %lld",
                number(status, "destinations"), number(status, "max_destinations"),
                number(status, "left_alone"));
-    if (number(status, "hints") > 0)
-        text_field("hints", "%lld in force: riptide hint", number(status, "hints"));
-    if (!strcmp(text_of(apply, "asked"), "auto") && by_routes)
-        text_field("apply", "auto chose routes: %s", text_of(apply, "why"));
     if (json_is_object(round))
         text_field("daemon", "process %lld, running for %s, last round %s ago",
                    number(status, "pid"), text_span(span, real(status, "uptime_s")),
@@ -196,6 +185,7 @@ static void print_state(const struct state *state)
 {
     const double suspended_s = real(get(state->status, "apply"), "suspended_s");
     char span[TEXT_SPAN_BYTES];
+    unsigned int n_left_out;
 
     text_limit_fields(6);
     if (state->line[0])
@@ -210,6 +200,9 @@ static void print_state(const struct state *state)
     text_field("do", "%s", state->remedy);
     if (state->status)
         put_figures(state->status);
+    n_left_out = text_limit_fields(1);
+    if (n_left_out > 0)
+        text_field("...", "%u more: riptide status --json", n_left_out);
 }
 
 int status_run(const struct command_options *options)

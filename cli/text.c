@@ -9,7 +9,7 @@
 /* Where the text of a field begins. */
 enum { INDENT = 15 };
 
-static unsigned int lines_left = UINT_MAX;
+static unsigned int lines_left = UINT_MAX, n_left_out;
 
 unsigned int text_wrap(FILE *out, unsigned int columns, unsigned int at, unsigned int indent,
                        const char *text)
@@ -35,9 +35,10 @@ unsigned int text_wrap(FILE *out, unsigned int columns, unsigned int at, unsigne
     return n;
 }
 
-void text_limit_fields(unsigned int n_lines)
+unsigned int text_limit_fields(unsigned int n_lines)
 {
     lines_left = n_lines;
+    return n_left_out;
 }
 
 void text_field(const char *name, const char *format, ...)
@@ -51,7 +52,8 @@ void text_field(const char *name, const char *format, ...)
     vsnprintf(bytes, sizeof(bytes), format, args);
     va_end(args);
     n_lines = text_wrap(NULL, TEXT_COLUMNS, at, indent, bytes);
-    if (n_lines > lines_left || !*bytes)
+    n_left_out += *bytes && n_lines > lines_left;
+    if (!*bytes || n_lines > lines_left)
         return;
     lines_left -= n_lines;
     if (name)

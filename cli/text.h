@@ -18,8 +18,8 @@ void text_field(const char *name, const char *format, ...) __attribute__((format
 /* Likewise a sentence from the first column on, continued at the third. */
 #define text_line(...) text_field(NULL, __VA_ARGS__)
 
-/* From now on fields that do not fit into so many lines are left out. */
-void text_limit_fields(unsigned int n_lines);
+/* From now on fields that do not fit into so many lines are left out. Returns how many were. */
+unsigned int text_limit_fields(unsigned int n_lines);
 
 /*
  * The rest of a line from column `at` on, continued at column `indent`. Returns its lines; `out`

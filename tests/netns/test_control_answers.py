@@ -7,15 +7,15 @@ import signal
 
 import pytest
 from cgroups import refusing_bpf
-from control import ask, derived, labelled, riptide_json, status, wait_rounds
+from control import ask, derived, labelled, riptide_json, status, wait_rounds, whole
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, wait_until, wait_window
 
 
 def fits(done, code=0):
-    """The lines of a status: at most seven, of 80 columns."""
+    """The lines of a status: at most seven, and one that counts others, of 80 columns."""
     assert (done.returncode, done.stderr) == (code, "")
     lines = done.stdout.splitlines()
-    assert len(lines) <= 7 and max(map(len, lines)) <= 80, lines
+    assert len(lines) <= 7 + lines[-1].startswith("  ... ") and max(map(len, lines)) <= 80, lines
     return lines
 
 
@@ -84,8 +84,9 @@ def test_status_counts_the_connections_of_the_last_minute(net, daemon):
         assert minute["opened"] == minute["given"] >= 1 and minute["held_out"] == 0 and minute["cwnd_median"] >= 10
         first, second, *_ = fits(net.host.run(RIPTIDE))
         n, median = minute["opened"], minute["cwnd_median"]
-        assert first == f"riptide: working. 100 % of connections due a window got it (median at most {median})."
+        assert first == "riptide: working. 100 % of connections due a window got it, or are held out."
         assert second.startswith(f"  last minute  {n} to destinations with a window: {n} with it, 0 held out, ")
+        assert f"; half have {median} segments or fewer\n" in whole(net.host.run(RIPTIDE).stdout)
 
 
 def test_status_says_how_it_is(net):
@@ -110,6 +111,18 @@ def test_status_says_how_it_is(net):
         assert first == "riptide: DEGRADED. Not all connections get their window."
         assert why.startswith(labelled("why", "IPv4: "))
         assert "lookup main" in off["reason"] and f"{off['reason'].removeprefix('IPv4: ')}\n" in daemon.said()
+
+
+def test_status_leaves_out_no_line_silently(net, cgroup):
+    """What an operator has done comes before figures."""
+    options = "--cgroup", cgroup, "--holdout-percent", "5", "--state", "/nosuch/state"
+    with Daemon.learned(net, "203.0.113.1", *options):
+        for words in (("hint", "203.0.113.1", "--max", "12"), ("pause",)):
+            net.host.run(RIPTIDE, *words)
+        wait_rounds()
+        labels = [line[2:15].strip() for line in fits(net.host.run(RIPTIDE))[1:] if line[2] != " "]
+        assert labels[:3] == ["do", "state", "hints"] and "daemon" not in labels
+        assert int(net.host.run(RIPTIDE).stdout.splitlines()[-1].split()[1]) + len(labels) == 8
 
 
 @pytest.mark.parametrize("apply, health, code", [("routes", "off", 4), ("both", "ok", 0)])

@@ -115,7 +115,7 @@ def test_windows_that_do_harm_are_suspended_and_are_tried_again_twice_as_late(sh
             said = near.run(RIPTIDE, "status", check=False).stdout
             assert re.match(r"riptide: SUSPENDED\. Windows did harm; they are tried again later\.\n"
                             "  why          suspended for ", said), said
-            assert "wait, or set holdout-percent = 0" in " ".join(said.split())
+            assert " do set a smaller cwnd-max for the next time, and wait; holdout-percent = 0 " in " ".join(said.split())
             assert "\n  why          suspended for" in derived(near, SHALLOW[0])
             figures = figures_of(near.run(RIPTIDE, "metrics").stdout)
             assert (figures["riptide_suspended"], figures["riptide_suspensions_total"]) == (1, 1)
