@@ -154,6 +154,7 @@ int verdict_compute_fair(struct verdict *verdict, const struct outcomes groups[S
     double without[SOURCE_GROUPS][SIDES];
     bool is_left_out[SOURCE_GROUPS] = { false };
     struct outcomes rest = { 0 };
+    struct verdict one;
 
     for (size_t i = 0; i < SOURCE_GROUPS; i++)
         outcomes_add(&rest, &groups[i], 1);
@@ -161,12 +162,12 @@ int verdict_compute_fair(struct verdict *verdict, const struct outcomes groups[S
         int r;
 
         outcomes_add(&rest, &groups[i], -1);
-        r = verdict_compute(verdict, &rest, ALL_CLASSES, alpha);
+        r = verdict_compute(&one, &rest, ALL_CLASSES, alpha);
         outcomes_add(&rest, &groups[i], 1);
         if (r != 0)
             return r;
-        without[i][0] = verdict->time.change;
-        without[i][1] = verdict->retransmitted.change;
+        without[i][0] = one.time.change;
+        without[i][1] = one.retransmitted.change;
         without[i][2] = -without[i][0];
         without[i][3] = -without[i][1];
     }

@@ -224,6 +224,7 @@ TEST(wait_of_a_suspension_goes_on_and_earlier_harm_is_remembered)
         assert_int_equal(loaded->wait_ns, 20 * minute_ns);
         assert_int_equal(loaded->since_ns, (77 - 6) * minute_ns);
         assert_int_equal(loaded->shown_ns, minute_ns);
+        assert_int_equal(after->experiment.n_stretches, 1); /* the restart has broken one off */
         assert_string_equal(after->experiment.why_suspended, row->why);
     }
 }

@@ -14,11 +14,8 @@ struct world {
     uint32_t n_connections;
 };
 
-static struct riptide_sample draw_for(const struct world *world, bool has_window)
-{
-    return has_window ? draw_connection(world->time_factor, world->again_factor)
-                      : draw_connection(1, 1);
-}
+/* Those held out are of this one. */
+static const struct world no_window = { 1, 1, 0 };
 
 /* What a reader may find after every 50 connections; an interval without the truth misses it. */
 enum finding { TIME, RETRANSMITTED, HARM, EITHER, TIME_MISSED, RETRANSMITTED_MISSED, FINDINGS };
@@ -39,7 +36,8 @@ static void look(const struct world *world, double again_truth, uint32_t at[FIND
     memset(at, 0xff, FINDINGS * sizeof(*at));
     for (uint32_t n = 1; n <= world->n_connections; n++) {
         enum arm arm = arm_of(n, seed, ARM_SHARE(5));
-        struct riptide_sample sample = draw_for(world, arm == ARM_WINDOW);
+        const struct world *its = arm == ARM_WINDOW ? world : &no_window;
+        struct riptide_sample sample = draw_connection(its->time_factor, its->again_factor);
 
         enter_outcome(&outcomes, arm, HOLDOUT_FIRST, &sample, 0);
         if (n % 50 == 0 && verdict_compute(&verdict, &outcomes, ALL_CLASSES, 0.05) == 0) {
@@ -59,12 +57,12 @@ static void look(const struct world *world, double again_truth, uint32_t at[FIND
 }
 
 /* With many connections, as drawn values become whole segments. */
-static double again_of(const struct world *world, bool has_window)
+static double again_of(const struct world *world)
 {
     double sum = 0;
 
     for (int i = 0; i < 200000; i++) {
-        struct riptide_sample sample = draw_for(world, has_window);
+        struct riptide_sample sample = draw_connection(world->time_factor, world->again_factor);
 
         sum += (double)sample.retrans_segs / sample.data_segs_out;
     }
@@ -91,7 +89,7 @@ TEST(verdicts_over_drawn_worlds_are_right_at_every_read)
     seed_fixed();
     for (size_t w = 0; w < (is_long ? 6 : 5); w++) {
         struct world world = worlds[w];
-        double truth = again_of(&world, true) - again_of(&world, false);
+        double truth = again_of(&world) - again_of(&no_window);
         unsigned int n[FINDINGS] = { 0 };
 
         if (is_long)
@@ -198,7 +196,7 @@ TEST_WITH(classes_are_compared_each_with_itself, empty, NULL)
     FILL(0, ARM_WINDOW, 20000, 1, 0.4, 0, 0);
     FILL(42, ARM_HOLDOUT, 5000, 5, 0.4, 5000, 0.2);
     FILL(42, ARM_WINDOW, 5000, 5, 0.4, 5000, 0.2);
-    FILL(43, ARM_HOLDOUT, 7000, 9, 0.4, 0, 0); /* of one arm alone */
+    fill(all, HOLDOUT_SETTLED, 42, ARM_HOLDOUT, 7000, 9, 0.4, 0, 0); /* of its phase alone */
     assert_int_equal(verdict_compute(&verdict, all, ALL_CLASSES, 0.05), 0);
     assert_true(verdict.n[ARM_WINDOW] == 25000 && verdict.n[ARM_HOLDOUT] == 5050);
     assert_near(verdict.time.change, 0);
