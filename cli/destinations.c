@@ -113,10 +113,13 @@ static json_t *prefix_json(const struct riptide_prefix *prefix)
     return text_or_null(text);
 }
 
-/* Whether a section bounds it, and no hint. */
+/* Whether a section bounds it, and no hint: one for the same prefix may lower nothing. */
 static bool has_section(struct daemon *daemon, const struct riptide_estimate *estimate)
 {
-    return estimate && estimate->hint.family && !hints_find(daemon, &estimate->hint);
+    const struct riptide_hint *hint = estimate ? hints_find(daemon, &estimate->hint) : NULL;
+
+    return estimate && estimate->hint.family &&
+           (!hint || (hint->off ? 0 : hint->cwnd_max) != estimate->cwnd_max);
 }
 
 static json_t *window_json(struct daemon *daemon, const struct riptide_estimate *estimate)

@@ -88,7 +88,7 @@ void files_check(const struct settings *settings)
     riptide_applier_free(applier);
     for (size_t i = 0; i < 2; i++) {
         snprintf(directory, sizeof(directory), "%s", paths[i] ? paths[i] : "/");
-        if (access(dirname(directory), F_OK) < 0)
+        if (access(dirname(directory), F_OK) < 0 && errno != EACCES)
             log_line(LOG_WARNING, "%s: %s is not there: nothing is saved until it is",
                      i ? "metrics" : "state", directory);
     }

@@ -115,8 +115,7 @@ def test_status_says_how_it_is(net):
 
 def test_status_leaves_out_no_line_silently(net, cgroup):
     """What an operator has done comes before figures."""
-    options = "--cgroup", cgroup, "--holdout-percent", "5", "--state", "/nosuch/state"
-    with Daemon.learned(net, "203.0.113.1", *options):
+    with Daemon.learned(net, "203.0.113.1", "--cgroup", cgroup, "--holdout-percent", "5", "--state", "/nosuch/state"):
         for words in (("hint", "203.0.113.1", "--max", "12"), ("pause",)):
             net.host.run(RIPTIDE, *words)
         wait_rounds()

@@ -130,6 +130,7 @@ def test_a_section_in_force_is_named_with_its_own_remedy(net):
     net.learned(V4, 40)
     net.learned("198.51.100.1", 40)
     with Daemon(net.host, *BY_ROUTES, config=sections):
+        net.host.run(RIPTIDE, "hint", "198.51.100.0/24", "--max", "30")  # lowers nothing
         bounds = labelled("bounds", "10 to 20, by the section for 198.51.100.0/24\n")
         wait_until(lambda: bounds in derived(net.host, "198.51.100.1"), "the section")
         why = labelled("why", "withdrawn: windows are off for 203.0.113.0/24\n")
