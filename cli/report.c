@@ -84,10 +84,15 @@ static void report_full(const struct daemon *daemon)
 
 void report_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
-    const struct riptide_estimator_stats *stats = riptide_agent_get_stats(daemon->agent)->estimator;
+    static bool was_left_alone;
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
     const struct settings *settings = daemon->settings;
     const struct riptide_tick *tick = event->tick;
 
+    /* Lines have named each. Without this one a reader would take the last of them for true. */
+    if (was_left_alone && stats->applier->left_alone == 0)
+        log_line(LOG_INFO, "no destination is left alone any more");
+    was_left_alone = stats->applier->left_alone > 0;
     switch (event->kind) {
     case RIPTIDE_AGENT_RULES:
         report_off(event->family == AF_INET ? "IPv4 routes" : "IPv6 routes", event->reason);
@@ -97,7 +102,7 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
         log_line(LOG_DEBUG,
                  "tick: connections %" PRIu64 ", destinations %" PRIu64
                  ", %.1f ms; the dump took %.1f ms of a core, the next is after %.3f s",
-                 tick->samples, stats->destinations,
+                 tick->samples, stats->estimator->destinations,
                  (double)(tick->finished_ns - tick->started_ns) / 1e6,
                  (double)tick->observe_cpu_ns / 1e6, (double)tick->interval_ns / 1e9);
         break;

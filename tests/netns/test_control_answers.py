@@ -188,11 +188,14 @@ def test_policy_routing_that_takes_destinations_is_named(net, to, n, health, fir
 def test_routes_that_are_not_copied_at_all_are_no_effect(net):
     net.host.ip("route", "add", "203.0.113.1", "nexthop", "via", "10.0.0.1", "nexthop", "via", "10.0.0.1", "weight", 2)
     net.learned("203.0.113.1", 30)
-    with Daemon(net.host, *BY_ROUTES):
+    with Daemon(net.host, *BY_ROUTES) as daemon:
         found = wait_status("one left alone", left_alone=1)
         assert (found["health"], found["reason"]) == (
             "off", "riptided does not copy 1 of 1 routes, as to 203.0.113.1: its base route has several next hops")
         assert riptide_json(net.host, "show", "203.0.113.1")["do"] == "set apply = program, which needs no route"
+        assert (end := "no destination is left alone any more\n") not in daemon.said()
+        net.host.ip("route", "replace", "203.0.113.1", "via", "10.0.0.1")
+        wait_until(lambda: end in daemon.said(), "the end in the log")
 
 
 @pytest.mark.parametrize("apply, health, first", [
