@@ -56,7 +56,7 @@ static void put_figures(const json_t *answer)
         text_field("held out", "%g %% of connections, %s", real(answer, "holdout_percent"),
                    json_is_true(get(answer, "is_settled"))
                        ? "after the first verdict; a pause begins a new one"
-                       : "until the first verdict");
+                       : "until a verdict that no single network decides");
     if (json_is_object(halves))
         text_field("check",
                    "one half of those held out took %+.1f %% (%+.1f to %+.1f) of the other's time: "
