@@ -281,7 +281,7 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
         bounded.initcwnd = wanted->cwnd_max;
     if (!wanted->may_lower && wanted->initcwnd > 0 && bounded.initcwnd < without_us)
-        bounded.initcwnd = without_us;
+        bounded.initcwnd = without_us; /* the first pacing rate and events are of it */
     /* It also gives its window outside the program's cgroup, and after the process was killed. */
     by_route = bounded;
     by_route.initcwnd = unpaced_cwnd(&bounded);

@@ -32,7 +32,7 @@ static const char *policy_fault(const struct riptide_policy *policy)
     if (!policy->add || !policy->combine)
         return "without its functions add and combine";
     if (policy->memory_bytes > RIPTIDE_POLICY_MEMORY_BYTES)
-        return "memory_bytes must be at most 256";
+        return "memory_bytes must be at most RIPTIDE_POLICY_MEMORY_BYTES";
     if (policy->tick_bytes > policy->memory_bytes)
         return "tick_bytes must be at most memory_bytes";
     built_in = riptide_policy_find(policy->name);
@@ -81,11 +81,11 @@ int estimator_config_take(struct riptide_estimator_config *taken,
     if (taken->prefix_len6 > 128)
         return REFUSE(prefix_len6, "", "0 to 128 bits");
     if (taken->max_destinations - 1 >= RIPTIDE_MAX_DESTINATIONS)
-        return REFUSE(max_destinations, "", "1 to 16777216");
+        return error_set_field(error, "estimator.max_destinations", "%u; must be 1 to %d",
+                               taken->max_destinations, RIPTIDE_MAX_DESTINATIONS);
     if (taken->rto_min_floor_us > 0 &&
         (taken->rto_min_floor_us < 1000 || taken->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
-        return REFUSE(rto_min_floor_us, " us",
-                      "1 ms to 60 s, or 0, which leaves rto_min unchanged");
+        return REFUSE(rto_min_floor_us, " us", "1 ms to 60 s; 0 leaves rto_min unchanged");
     return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", taken->cwnd_min,
                         taken->cwnd_max, error);
 }

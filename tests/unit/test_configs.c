@@ -171,9 +171,9 @@ TEST(estimator_is_refused_by_the_name_of_a_value)
     REFUSED("estimator.prefix_len6: 129; ", configs.estimator.prefix_len6 = 129);
     REFUSED("estimator.ttl_ns: 0 ns; ", configs.estimator.ttl_ns = 0);
     REFUSED("estimator.max_destinations: 0; ", configs.estimator.max_destinations = 0);
-    REFUSED("estimator.max_destinations: 16777217; ",
+    REFUSED("estimator.max_destinations: 16777217; must be 1 to 16777216",
             configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS + 1);
-    REFUSED("estimator.rto_min_floor_us: 999 us; must be 1 ms to 60 s, or 0, which leaves rto_min unchanged",
+    REFUSED("estimator.rto_min_floor_us: 999 us; must be 1 ms to 60 s; 0 leaves rto_min unchanged",
             configs.estimator.rto_min_floor_us = 999);
     REFUSED("estimator.rto_min_floor_us: 60000001 us; ",
             configs.estimator.rto_min_floor_us = RIPTIDE_RTO_MIN_LIMIT_US + 1);
@@ -181,7 +181,7 @@ TEST(estimator_is_refused_by_the_name_of_a_value)
     REFUSED_POLICY("not given, or without a name", name = NULL);
     REFUSED_POLICY("without its functions add and combine", add = NULL);
     REFUSED_POLICY("without its functions add and combine", combine = NULL);
-    REFUSED_POLICY("memory_bytes must be at most 256", memory_bytes = RIPTIDE_POLICY_MEMORY_BYTES + 1);
+    REFUSED_POLICY("memory_bytes must be at most RIPTIDE_POLICY_MEMORY_BYTES", memory_bytes = 257);
     REFUSED_POLICY("tick_bytes must be at most memory_bytes", tick_bytes = policy.memory_bytes + 1);
     REFUSED_POLICY("its name is that of a built-in one", name = "careful");
 }

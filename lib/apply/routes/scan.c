@@ -41,7 +41,7 @@ static bool is_table_of_ours(const struct router *router, uint32_t table)
 }
 
 /* What is not a route that we have written leads local TCP elsewhere than main. */
-static void on_our_route(struct router *router, const struct route *route)
+static void remove_unknown_route(struct router *router, const struct route *route)
 {
     const struct target *target = targets_find(&router->targets, &route->dst);
     bool is_known = target && target->is_in_kernel && target->base &&
@@ -71,7 +71,7 @@ static int on_route(struct router *router, const struct nlmsghdr *message)
     if (present_step(router)->table == RT_TABLE_LOCAL)
         return routing_add_local(&router->routing, &route);
     if (route.protocol == OUR_PROTOCOL && is_table_of_ours(router, route.table))
-        on_our_route(router, &route);
+        remove_unknown_route(router, &route);
     else if (route.table == router->config.table)
         router->routing.has_foreign[family_index(route.dst.family)] |= prefix_is_host(&route.dst);
     else if (route.table == RT_TABLE_MAIN)
