@@ -9,6 +9,7 @@ from connection import first_pace, tcp_info, transfer
 from control import add_experiment, derived, processor_s, riptide_json, status, wait_rounds, whole, write_state
 from netns import BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, routes, rules, snapshot, wait_until, wait_window, windows
 from routing_ask import FIRST, PEER, families
+from test_metrics import figures_of
 
 
 @pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
@@ -284,6 +285,22 @@ def test_first_flights_are_not_judged_without_the_rule(path):
         assert windows_behind_transfers(connect, near) == {24}
         near.ip("rule", "del", "pref", 0, "lookup", "main")
         wait_until(lambda: window_behind_a_transfer(connect, near) > 24, "a larger window")
+
+
+def test_connections_from_a_pause_that_close_within_two_rounds_after_it_had_no_window(net):
+    with Daemon.learned(net, "203.0.113.1", *BY_ROUTES, "--policy", "careful", interval="1s"):
+        def opened():
+            figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
+            return [figures[f"riptide_connections_total{{opened={how}}}"] for how in ("without", "with_window")]
+
+        net.host.run(RIPTIDE, "pause")
+        wait_rounds(2)
+        paused = net.learned("203.0.113.1")
+        net.host.run(RIPTIDE, "resume")
+        wait_rounds(1)
+        net.finish(paused)
+        wait_until(lambda: opened() == [1, 0], "its end")
+        wait_until(lambda: net.short("203.0.113.1") or opened()[1] > 0, "one with a window")
 
 
 def test_first_flights_are_not_judged_in_a_dry_run(path):

@@ -108,6 +108,7 @@ STORIES = {
         sysctl ipv6/conf/all/forwarding 1
         route add {subnet} via {second} metric 2000
         ours: route add {host} via {first} metric 7 table 7230 protocol 230
+        ours: route add {host} via {first} metric 3000 table 7230 protocol 230
         ours: route add {beyond} via {second} table 7230 protocol 230
         - route add prohibit {peer}
         - ours: route add {host} via {second} table 7230 protocol 230
@@ -260,9 +261,9 @@ def test_a_route_that_the_kernel_refuses_is_told_once_and_tried_again_once_befor
     driver.note = told.append
     net.host.ip("route", "del", "10.0.0.0/24", "dev", "eth0")
     driver.follow(f"set {first} 30")
-    wait_until(lambda: driver.quiet()["failed"] == 2, "another try")
+    wait_until(lambda: driver.quiet()["failed"] == 2, "another try", deadline_s=DEADLINE_S / 3)
     driver.follow(f"set {second} 30")
-    wait_until(lambda: driver.quiet()["failed"] >= 4, "another try of the second")
+    wait_until(lambda: driver.quiet()["failed"] >= 4, "another try of the second", deadline_s=DEADLINE_S / 3)
     assert driver.stats["failed"] == 4
     driver.later()
     assert driver.stats["failed"] == 6

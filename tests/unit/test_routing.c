@@ -22,9 +22,9 @@ enum {
 
 static struct routing host;
 
-static void follow(int how, const char *text, uint8_t tos, const char *gateway)
+static void follow(int how, const char *text, uint8_t tos, const char *gateway, uint32_t ifindex)
 {
-    const struct bytes_route said = { .dst = text, .tos = tos, .ifindex = IFINDEX, .gateway = gateway };
+    const struct bytes_route said = { .dst = text, .tos = tos, .ifindex = ifindex, .gateway = gateway };
     struct bytes message;
     struct route route;
 
@@ -50,7 +50,7 @@ TEST(route_that_hides_others_is_a_reason_for_its_family)
 
     EACH(row, cases) {
         host = (struct routing){ 0 };
-        follow(row->how, "203.0.113.0/24", row->tos, "192.0.2.1");
+        follow(row->how, "203.0.113.0/24", row->tos, "192.0.2.1", IFINDEX);
         assert_int_equal(routing_reason(&host, 0) != NULL, row->is_reason);
         assert_null(routing_reason(&host, 1));
         /* Main is read. */
@@ -76,18 +76,20 @@ TEST(ipv6_must_have_no_other_way_to_what_is_behind_a_gateway)
     static const struct {
         const char *text, *gateway; /* NULL: none */
         bool is_other;
+        uint32_t ifindex;
     } cases[] = {
-        { "2001:db8::/32", "2001:db8::1", false }, { "2001:db8:1::/48", "2001:db8::2", true },
-        { "2001:db8:5::/64", NULL, false },        { "2001:db8::/32", NULL, true },
-        { "203.0.113.0/24", "192.0.2.1", false },  { "fe80::/10", NULL, false },
+        { "2001:db8::/32", "2001:db8::1", false, IFINDEX }, { "2001:db8:1::/48", "2001:db8::2", true, IFINDEX },
+        { "2001:db8::/32", "2001:db8::1", true, 7 },        { "2001:db8:1::/48", NULL, true, IFINDEX },
+        { "2001:db8:5::/64", NULL, false, IFINDEX },        { "2001:db8::/32", NULL, true, IFINDEX },
+        { "203.0.113.0/24", "192.0.2.1", false, IFINDEX },  { "fe80::/10", NULL, false, IFINDEX },
     };
 
     EACH(row, cases) {
         host = (struct routing){ 0 };
         routing_begin_routes(&host);
-        follow(ADDED, "2001:db8:1::/48", 0, "2001:db8::1");
+        follow(ADDED, "2001:db8:1::/48", 0, "2001:db8::1", IFINDEX);
         assert_null(routing_reason(&host, 1));
-        follow(ADDED, row->text, 0, row->gateway);
+        follow(ADDED, row->text, 0, row->gateway, row->ifindex);
         assert_int_equal(routing_reason(&host, 1) != NULL, row->is_other);
         assert_null(routing_reason(&host, 0));
         assert_int_equal(netconf(AF_INET, NETCONFA_IFINDEX_ALL, 1), NETCONFA_IFINDEX_ALL);

@@ -157,6 +157,7 @@ TEST(place_is_directly_before_main_and_is_kept)
         { "O100 M32766 O32766", 32765, NULL, false },
         { "O100 f100 M32766", 32765, NULL, false },
         { "M32766 O32766", 32765, NULL, false },
+        { "O32766 M32766", 32765, NULL, true },
     };
 
     EACH(row, cases) {
