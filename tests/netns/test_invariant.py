@@ -48,15 +48,14 @@ def test_no_event_makes_a_difference_with_windows_by_the_program(apply, cgroup, 
     assert apply == "both" or figures.counts["ours"] == 0
 
 
-@pytest.mark.parametrize("is_riptides", [False, True])
-def test_difference_is_blamed_on_riptide_only_where_it_ends_with_it(is_riptides):
-    """Both are made by the test: a route of one host only, and one that another program adds to our
-    table."""
+@pytest.mark.parametrize("line, is_riptides", [
+    ("rule add to 198.51.100.7 blackhole", False), ("route add 198.51.100.7 via 10.0.0.3", True),
+    ("route add 198.51.100.7 via 10.0.0.3 table 7230 protocol 230", True)])
+def test_difference_is_blamed_on_riptide_where_it_ends_with_it_or_is_of_main(line, is_riptides):
     with Twins(["198.51.100.7"]) as twins:
         twins.driver.quiet()
-        where = "table 7230 protocol 230" if is_riptides else ""
         with stopped(twins.driver.pid):
-            twins.with_us.tell(f"ip -4 route add 198.51.100.7 via 10.0.0.3 {where}")
+            twins.with_us.tell(f"ip -4 {line}")
             found = twins.differences(*(twins.ask(side) for side in (twins.with_us, twins.without_us)))
         assert found
         assert twins.is_without_riptide(found) is not is_riptides

@@ -231,12 +231,13 @@ class Twins(Closing):
         return base
 
     def is_without_riptide(self, found):
-        """Removes Riptide: whether the differences remain. Links that go
+        """Removes Riptide: whether the differences remain, and main has the same routes. Links that go
         down and up quickly can leave hops of a route dead in only one of the kernels."""
         self.driver.end()
         both = self.ask(self.with_us), self.ask(self.without_us)
-        return all(not is_alike(*(self.read(answers[n], n) for answers in both), self.mtus())
-                   for n in found)
+        routes = [rtnetlink.routes_of_table(side.link, RT_TABLE_MAIN) for side in (self.with_us, self.without_us)]
+        return routes[0] == routes[1] and all(
+            not is_alike(*(self.read(answers[n], n) for answers in both), self.mtus()) for n in found)
 
     def _is_taking_turns(self, n):
         batch = Batch([self.questions[n].body] * 8)
