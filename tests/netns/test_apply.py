@@ -194,7 +194,7 @@ def test_careful_cuts_what_has_lost_where_the_kernel_paces_nothing(path, cgroup,
         wait_until(is_cut, "a cut")
 
 
-def test_one_of_both_that_is_off_is_a_reason_two_are_off(net, cgroup):
+def test_health_is_ok_with_one_backend_off_and_off_with_both_off(net, cgroup):
     below = cgroup / "below"
     below.mkdir()
     gone = f"{below} is not there: make it first"

@@ -151,7 +151,7 @@ PEER = "203.0.113.1"
 
 
 @pytest.mark.parametrize("script", ["first_ten_minutes.sh", "three_at_night.sh"])
-def test_what_an_operator_types(net, port, tmp_path, script):
+def test_commands_in_the_scripts_of_an_operator_succeed(net, port, tmp_path, script):
     with net.learned(PEER, 40).busy():
         done = net.host.run("env", f"BUILD={BUILD}", f"PEER={PEER}", f"PORT={port}",
                             f"PATH={RIPTIDE.parent}:{os.environ['PATH']}",

@@ -69,7 +69,7 @@ def test_a_connection_between_two_dumps_is_learned_once(net, observer, address, 
     assert observer.samples[0][4] >= 35  # 50,000 bytes
 
 
-def test_what_stays_half_closed_counts_no_more(net, observer):
+def test_half_closed_connection_is_in_no_later_dump(net, observer):
     """Dumps show connections that may have data in flight; one has shown this connection."""
     connection = net.learned("203.0.113.1")
     net.learned("203.0.113.2")
@@ -328,7 +328,7 @@ def test_mean_of_established_connections_equals_what_ss_says(net):
         assert seen[peer]["cwnd_mean"] == pytest.approx(sum(group) / len(group), abs=0.06)
 
 
-def test_one_that_closes_with_its_last_data_is_seen_while_these_are_under_way(net):
+def test_closing_connection_is_observed_while_its_data_is_unacknowledged(net):
     near = net.learned("203.0.113.1").near
     with contextlib.suppress(BlockingIOError):  # as nobody reads
         while True:

@@ -83,7 +83,7 @@ def test_ready_is_said_once_when_the_first_routes_are_there_and_stopping_last(ne
 
 
 @pytest.mark.parametrize("interval, us", [("50ms", 250_000), ("1h", 3_600_200_000)])
-def test_watchdog_is_petted_as_rounds_end_and_waits_for_the_next_one(net, managed, interval, us):
+def test_watchdog_is_notified_each_round_and_its_timeout_follows_the_interval(net, managed, interval, us):
     with Daemon(net.host, command=managed.command, interval=interval):
         managed.wait(f"WATCHDOG_USEC={us}")
         assert interval == "1h" or managed.wait_pets(2) is None

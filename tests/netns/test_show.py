@@ -35,7 +35,7 @@ def test_list_has_those_first_that_save_most_and_totals(net):
         wait_until(lambda: "2 with a window" in table(net.host)[1] or "; 1 without" in table(net.host)[1], "the hint")
 
 
-def test_of_one_destination_each_step_is_a_line(net):
+def test_show_of_one_destination_has_a_line_for_each_step(net):
     with Daemon.learned(net, {V4: 60, "203.0.113.2": 30}, *BY_ROUTES, "--cwnd-max", "25"):
         found = riptide_json(net.host, "show", V4)
         assert (found["window"]["connections"], found["window"]["cwnd"]) == (1, 25)

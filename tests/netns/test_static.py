@@ -24,7 +24,7 @@ def root(tmp_path_factory):
     return directory
 
 
-def test_it_is_small_and_needs_nothing(root):
+def test_static_riptided_is_within_its_size_and_loads_no_library(root):
     assert os.listdir(root) == ["riptided"]
     size = (root / "riptided").stat().st_size
     print(f"static riptided: {size:,} bytes")

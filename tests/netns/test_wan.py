@@ -148,7 +148,7 @@ def test_same_seed_loses_the_same_packets(wan):
     assert numbers_through(wan("from=a,loss=1"), 200)[0] == []
 
 
-def test_order_is_kept(wan):
+def test_packets_arrive_in_the_order_of_their_sending(wan):
     in_order = list(range(1000))
     for path in ("delay=5ms", "delay=1ms,rate=10mbit,buffer=1mib", "delay=1ms,jitter=5ms"):
         assert numbers_through(wan(f"from=a,{path}"), 1000)[0] == in_order

@@ -90,7 +90,7 @@ def test_each_outcome_has_an_exception() -> None:
         assert OUTCOMES[number] is getattr(riptide, f"{word}Error")
 
 
-def test_all_is_complete() -> None:
+def test_dunder_all_lists_every_public_name() -> None:
     assert set(riptide.__all__) == {name for name in vars(riptide) if name[0].isalnum()}
     assert set(_structs.__all__) < set(riptide.__all__)
 
