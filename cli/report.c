@@ -69,11 +69,9 @@ static void report_off(const char *what, const char *reason)
 }
 
 /* At the beginning, not in each round: that one network has its part, or that all have theirs. */
-static void report_full(const struct daemon *daemon)
+static void report_full(const struct daemon *daemon, bool is_full)
 {
     static bool was_full;
-    const bool is_full =
-        daemon->health.unplaced > 0 || riptide_agent_get_stats(daemon->agent)->estimator->is_full;
     char reason[256];
 
     if (is_full && !was_full)
@@ -86,7 +84,6 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
 {
     static bool was_left_alone;
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
-    const struct settings *settings = daemon->settings;
     const struct riptide_tick *tick = event->tick;
 
     /* Lines have named each. Without this one a reader would take the last of them for true. */
@@ -98,7 +95,7 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
         report_off(event->family == AF_INET ? "IPv4 routes" : "IPv6 routes", event->reason);
         break;
     case RIPTIDE_AGENT_TICK:
-        report_full(daemon);
+        report_full(daemon, daemon->health.unplaced > 0 || stats->estimator->is_full);
         log_line(LOG_DEBUG,
                  "tick: connections %" PRIu64 ", destinations %" PRIu64
                  ", %.1f ms; the dump took %.1f ms of a core, the next is after %.3f s",
@@ -107,7 +104,7 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
                  (double)tick->observe_cpu_ns / 1e6, (double)tick->interval_ns / 1e9);
         break;
     case RIPTIDE_AGENT_WINDOW:
-        report_window(settings, event->window, event->outcome);
+        report_window(daemon->settings, event->window, event->outcome);
         break;
     case RIPTIDE_AGENT_FAILED:
         log_event(LOG_ERR, &(struct log_fields){ .event = "failed", .reason = event->reason },
