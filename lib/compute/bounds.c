@@ -26,11 +26,11 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     if (has_end && hint->until_ns <= estimator->input.now_ns)
         return error_set_field(error, "hint.until_ns", "has passed already");
     if (has_end && hint->cwnd_min > 0)
-        return error_set_field(error, "hint.cwnd_min",
-                               "must be 0: a hint with an end only lowers windows");
+        return error_set_field(error, "hint.cwnd_min", "must be 0 in a hint with an end");
     if (has_end && hint->cwnd_max == 0 && !hint->off)
         return error_set_field(error, "hint.cwnd_max", "0, and not off: it has no effect");
-    return bounds_check("hint.cwnd_min", "hint.cwnd_max", has_end ? 1 : min, max, error);
+    return bounds_check("hint.cwnd_min", "hint.cwnd_max", has_end ? 1 : min, max,
+                        hint->cwnd_max > 0, error);
 }
 
 /* The last one up to that prefix, or NONE: the one around it, or inside of that. */

@@ -12,7 +12,7 @@ RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_confi
         .policy = riptide_policy_find("careful"),
         .history_weight = 0.5,
         .cwnd_min = 10,
-        .cwnd_max = 100,
+        .cwnd_max = CWND_MAX_DEFAULT,
         .ttl_ns = TTL_DEFAULT_NS,
         .prefix_len4 = 32,
         .prefix_len6 = 128,
@@ -40,16 +40,15 @@ static const char *policy_fault(const struct riptide_policy *policy)
 }
 
 int bounds_check(const char *min_field, const char *max_field, uint32_t min, uint32_t max,
-                 struct riptide_error *error)
+                 bool max_is_given, struct riptide_error *error)
 {
     if (max < 1 || max > RIPTIDE_CWND_LIMIT)
-        return error_set_field(error, max_field, "%u; must be 1 to %d segments", max,
-                               RIPTIDE_CWND_LIMIT);
-    if (min < 1)
-        return error_set_field(error, min_field, "0; must be 1 to the largest window, %u", max);
+        return error_set_field(error, max_field, "%u; must be 1 to %d", max, RIPTIDE_CWND_LIMIT);
+    if (min < 1 || (min > max && !max_is_given))
+        return error_set_field(error, min_field, "%u; must be 1 to the largest window, %u", min,
+                               max);
     if (min > max)
-        return error_set_field(error, max_field, "%u; below the smallest window, %u segments", max,
-                               min);
+        return error_set_field(error, max_field, "%u; below the smallest window, %u", max, min);
     return 0;
 }
 
@@ -87,5 +86,5 @@ int estimator_config_take(struct riptide_estimator_config *taken,
         (taken->rto_min_floor_us < 1000 || taken->rto_min_floor_us > RIPTIDE_RTO_MIN_LIMIT_US))
         return REFUSE(rto_min_floor_us, " us", "1 ms to 60 s; 0 leaves rto_min unchanged");
     return bounds_check("estimator.cwnd_min", "estimator.cwnd_max", taken->cwnd_min,
-                        taken->cwnd_max, error);
+                        taken->cwnd_max, taken->cwnd_max != CWND_MAX_DEFAULT, error);
 }

@@ -14,7 +14,8 @@
 #define NONE PREFIX_TABLE_NONE
 
 /* An interval that leaves no room for this default is the wrong value, not the default. */
-#define TTL_DEFAULT_NS (90 * NS_PER_S)
+#define TTL_DEFAULT_NS   (90 * NS_PER_S)
+#define CWND_MAX_DEFAULT 100
 
 enum {
     COUNTS = 1 + RIPTIDE_LEFT_OUT_REASONS, /* of samples: those that count, and others by reason */
@@ -149,9 +150,9 @@ int estimator_config_take(struct riptide_estimator_config *taken,
                           const struct riptide_estimator_config *config,
                           struct riptide_error *error);
 
-/* Of a configuration or a hint. Errors: -EINVAL, with a line. */
+/* Of a configuration or a hint; blames a max that is given. Errors: -EINVAL, with a line. */
 int bounds_check(const char *min_field, const char *max_field, uint32_t min, uint32_t max,
-                 struct riptide_error *error);
+                 bool max_is_given, struct riptide_error *error);
 
 /*
  * The slot of that destination, which may be new: in a full table another one gives way, one with a
