@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 HEADERS = ("riptide", "agent", "observe", "compute", "apply")
-PAGES = ("riptide.8", "riptided.8", "riptided.conf.5")
+PAGES = ("riptide.3", "riptide.8", "riptided.8", "riptided.conf.5")
+DOCDIR = "/usr/share/doc/riptide"  # of the packages
 PYTHON = """# Python reference
 
 ::: riptide
@@ -57,7 +58,7 @@ def main(pages):
     (pages / "man").mkdir()
     for page in PAGES:
         text = subprocess.check_output(["mandoc", "-T", "markdown", f"docs/man/{page}.in"], text=True)
-        (pages / "man" / f"{page}.md").write_text(text)
+        (pages / "man" / f"{page}.md").write_text(text.replace("@docdir@", DOCDIR))
 
 
 main(sys.argv[1])
