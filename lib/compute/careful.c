@@ -97,9 +97,9 @@ static bool is_of_path(struct careful *careful, const struct riptide_sample *sam
         *careful = (struct careful){ 0 };
     if (careful->min_rtt_us == 0 || now_us < careful->min_rtt_us)
         careful->min_rtt_us = sample->min_rtt_us;
-    /* What fitted so far were segments of less than half that size. */
-    if (careful->mss_bytes > 0 && mss_bytes > 2 * careful->mss_bytes)
-        careful->cwnd = (float)lesser((double)careful->cwnd, START_CWND);
+    /* What fitted so far were segments of less than half that size: the window begins anew. */
+    if (careful->mss_bytes > 0 && mss_bytes > 2 * careful->mss_bytes && careful->cwnd > START_CWND)
+        careful->cwnd = 0;
     careful->mss_bytes = (uint16_t)greater(careful->mss_bytes, mss_bytes);
     return 2 * mss_bytes > careful->mss_bytes;
 }
