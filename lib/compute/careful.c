@@ -20,13 +20,13 @@ static_assert(sizeof(struct careful) <= 32, "memory is over its budget");
 
 /*
  * A flight is lossy if it lost more than a fiftieth: random losses stay below this, and an overflow
- * drops the tail of every flight. In `against` a clean flight takes 1, and a lossy one adds so much
- * that it rises where more than a fifth of the flights lose; or of paced ones a third, as others
- * fill a path at times, and smaller flights lose as well. TOO_LARGE: four or eight in a row. As
+ * drops the tail of every flight. `against` rises where more than a fifth of the flights lose; or
+ * of paced ones a third, as others fill a path at times, and smaller flights lose as well.
+ * TOO_LARGE: four or eight in a row, and half as many where at most one opens in two seconds. As
  * flights of one moment lose together, a step is divided by their number in a second: the mean of
  * four, or that of the present one, if larger. Rounded steps add up to a little less.
  */
-enum { LOSS_SHARE = 50, LOSSY_AT_ONCE = 4, LOSSY_PACED = 2, TOO_LARGE = 16 };
+enum { LOSS_SHARE = 50, LOSSY_AT_ONCE = 4, LOSSY_PACED = 2, TOO_LARGE = 16, RARE_PER_4S = 2 };
 
 /*
  * `fitting` counts flights that filled the window and fit, less twice the lossy ones. A raise needs
@@ -122,9 +122,8 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     uint32_t since_ms = (uint32_t)(seen_ns / 1000000) - careful->began_ms;
     bool is_earlier = sample->busy_time_us / 1000 + sample->last_data_sent_ms >= since_ms;
     uint16_t n_s = (uint16_t)(input->now_ns / NS_PER_S - careful->since_s);
-    int lossy = careful->is_paced ? LOSSY_PACED : LOSSY_AT_ONCE;
-    double against = (double)careful->against, per_s, more;
-    double interval_s = (double)input->interval_ns / NS_PER_S;
+    double against = (double)careful->against, interval_s = (double)input->interval_ns / NS_PER_S;
+    double lossy = careful->is_paced ? LOSSY_PACED : LOSSY_AT_ONCE, per_s, more;
 
     if (sample->min_rtt_us == 0 || reason == RIPTIDE_LEFT_OUT_UNUSED)
         return reason;
@@ -153,6 +152,7 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     if (careful->against >= TOO_LARGE || (is_earlier && !careful->is_raised))
         return RIPTIDE_LEFT_OUT_NOT;
     per_s = greater(careful->per_4s / 4.0, careful->flights / greater(interval_s, 1));
+    lossy = careful->flights == 1 && careful->per_4s <= RARE_PER_4S ? 2 * lossy : lossy;
     against += (flight == LOSSY ? lossy : -1) / greater(per_s, 1);
     careful->fitting = (uint8_t)lesser(greater(careful->fitting + (int)flight, 0), careful->wait);
     careful->against = (float)(against > TOO_LARGE - 0.01 ? TOO_LARGE : greater(against, 0));
