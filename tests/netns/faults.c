@@ -153,7 +153,6 @@ struct run {
     bool is_started;
     bool is_moved; /* the route has changed */
     bool is_right; /* the kernel's routes, at the end of the last such round */
-    bool has_asked;
 };
 
 /* All that the kernel has of ours. */
@@ -220,13 +219,13 @@ static void ask(struct run *run)
                                        .until_ns = RIPTIDE_NEVER_NS };
     struct riptide_error error = { .text = "" };
 
-    run->has_asked = true;
     expect_line(riptide_agent_set_hint(run->agent, &hint, &error), &error);
 }
 
 static int dispatch(struct run *run)
 {
     const struct riptide_agent_event *event;
+    bool is_first = run->rounds == 0;
     int r = riptide_agent_dispatch(run->agent);
 
     if (shim.n_failed > run->n_failures) {
@@ -241,7 +240,7 @@ static int dispatch(struct run *run)
             on_round(run, event->tick);
         shim.is_following = true;
     }
-    if (run->rounds > 0 && !run->has_asked && r >= 0)
+    if (is_first && run->rounds > 0 && r >= 0)
         ask(run);
     return r;
 }

@@ -74,17 +74,15 @@ def test_once_is_for_routes(net, cgroup):
     assert "203.0.113.1" in done.stdout + done.stderr
 
 
-def test_a_cgroup_that_is_not_there_yet_is_waited_for(net, tmp_path):
-    done = net.host.run(RIPTIDED, "--apply", "program", "--cgroup", tmp_path / "later", check=False)
+def test_a_cgroup_that_is_not_there_yet_is_waited_for_and_what_is_none_is_refused(net, tmp_path):
+    """Routes in its place would serve all of the host; where it is not there yet, a line says so."""
+    later = tmp_path / "later"
+    done = net.host.run(RIPTIDED, "--apply", "program", "--cgroup", later, check=False)
     # The unit does not restart a daemon that ends with 2.
-    assert done.returncode == 1 and f"{tmp_path / 'later'} is not there" in done.stderr, done.stderr
-
-
-def test_auto_takes_no_routes_in_place_of_a_cgroup_that_is_none(net, tmp_path):
-    """They would serve all of the host; where it is not there yet, a line says so."""
+    assert done.returncode == 1 and f"{later} is not there" in done.stderr, done.stderr
     done = net.host.run(RIPTIDED, "--check", "--cgroup", tmp_path, check=False)
     assert done.returncode == 2 and f"{tmp_path} is no directory of cgroup2" in done.stderr
-    with Daemon(net.host, "--cgroup", tmp_path / "later") as riptided:
+    with Daemon(net.host, "--cgroup", later) as riptided:
         assert f"is not there: make it first; {OF_ALL}\n" in riptided.said()
 
 
@@ -388,8 +386,7 @@ def test_without_the_program_a_line_says_what_is_lost(net, cgroup):
     (("203.0.113.1", "203.0.113.2", "203.0.113.3"), True),
     (("2001:db8::1", "2001:db8::2", "2001:db8::3"), False),
 ], ids=["IPv4", "mapped", "IPv6"])
-def test_new_connection_starts_with_the_learned_window_of_its_own_destination(net, addresses, mapped,
-                                                                              passive):
+def test_new_connection_starts_with_the_learned_window_of_its_own_destination(net, addresses, mapped, passive):
     """Windows of destinations behind one gateway do not mix."""
     first, second, third = addresses
     small, large = net.learned(first, 20).cwnd(), net.learned(second, 60).cwnd()

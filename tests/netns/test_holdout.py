@@ -111,7 +111,6 @@ def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
         wait_until(lambda: sum(counts().values()) == n, "all ends")
         assert counts()["holdout"] == status()["apply"]["held_out"] - held_out
         of_both = counts()
-        assert sum(of_both.values()) == n
     with started(50) as riptided:
         assert counts() == of_both
         assert f"destinations loaded: 1, expired: 0, others: 0; outcomes of connections: {n}\n" in riptided.said()

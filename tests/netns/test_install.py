@@ -123,8 +123,7 @@ def test_version_is_the_same_everywhere(tree):
 
 
 @pytest.mark.parametrize("language, standard", [("c", "c11"), ("c++", "c++11")])
-def test_each_header_compiles_alone_and_its_version_can_be_compared(tree, tmp_path, language,
-                                                                    standard):
+def test_each_header_compiles_alone_and_its_version_can_be_compared(tree, tmp_path, language, standard):
     source = tmp_path / "source"
     for header in HEADERS:
         source.write_text(f"#include <riptide/{header}>\n" + """

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import cgroups
 import pytest
-from connection import (NO_LIMIT, SO_MAX_PACING_RATE, TCP_CONGESTION, cookie_of, first_pace, pacing_limit,
-                        tcp_info)
+from connection import (NO_LIMIT, SO_MAX_PACING_RATE, TCP_CONGESTION, cookie_of, first_pace, pacing_limit, tcp_info)
 from netns import wait_until
 from programs import Driver
 

@@ -141,7 +141,12 @@ STORIES = {
         route add default via {{second}} table 100 mtu 1333
         {"-" if "peer" in rule else ""} rule add {rule} lookup 100
     """ for rule in ("pref 100 from {source}", "pref 100 to {peer}", "pref 100 fwmark 0x64",
-                     "pref 32765 to {peer}", "pref 32765 fwmark 0x64")}
+                     "pref 32765 to {peer}", "pref 32765 fwmark 0x64", "pref 90 ipproto udp")}
+# Of Istio, AWS, Cilium, VPN scripts, Kubernetes, Calico, Tailscale, wg-quick: one after the other, which all stay.
+STORIES["rules by marks"] = "route add default via {second} table 100\n" + "".join(
+    f"rule add pref 100 fwmark {mark} lookup 100\n" for mark in (
+        "0x539 0x40/0x40 0x80/0x80 0x100/0x100 0x200/0xf00 0x1000/0x1000 0x4000/0x4000 0x8000/0x8000 "
+        "0x10000/0x10000 0x20000/0x20000 0x100000/0x100000 0x80000/0xff0000 0xca6c").split())
 
 
 class Story(Twins):
@@ -214,18 +219,6 @@ def test_forwarded_packets_and_udp_do_not_use_our_table(net, driver, family):
                   ("udp", "from", source, "iif", "eth1")):
         answer = ask(net.host, PEER[family], *query)
         assert "dev eth0 table main" in answer and "initcwnd" not in answer
-
-
-@families
-def test_rules_by_marks_or_for_udp_leave_every_window(net, driver, family):
-    """Marks of Istio, AWS, Cilium, VPN scripts, Kubernetes, Calico, Tailscale, wg-quick."""
-    net.host.ip(f"-{family}", "route", "add", "default", "via", SECOND[family], "table", 100)
-    for mark in ("0x539 0x40/0x40 0x80/0x80 0x100/0x100 0x200/0xf00 0x1000/0x1000 0x4000/0x4000 0x8000/0x8000 "
-                 "0x10000/0x10000 0x20000/0x20000 0x100000/0x100000 0x80000/0xff0000 0xca6c").split():
-        net.host.ip(f"-{family}", "rule", "add", "pref", 100, "fwmark", mark, "lookup", 100)
-    net.host.ip(f"-{family}", "rule", "add", "pref", 90, "ipproto", "udp", "lookup", 100)
-    driver.follow(f"set {PEER[family]} 40")
-    assert is_ours(net.host, PEER[family])
 
 
 SEVERAL_HOPS = """

@@ -102,8 +102,7 @@ STUCK = """
 """
 
 
-def test_watchdog_hears_nothing_of_a_stopped_daemon_or_a_round_that_does_not_end(net, managed, tmp_path,
-                                                                                 preload):
+def test_watchdog_hears_nothing_of_a_stopped_daemon_or_a_round_that_does_not_end(net, managed, tmp_path, preload):
     """Although its loop runs and handles signals."""
     flag = tmp_path / "stuck"
     command = [managed.command[0], preload(STUCK), f"STUCK={flag}", *managed.command[1:]]

@@ -81,8 +81,7 @@ def advertised():
         yield network
 
 
-@pytest.mark.parametrize("change", [{"hop_limit": 33}, {"mtu_bytes": 1400}],
-                         ids=["hop limit", "MTU"])
+@pytest.mark.parametrize("change", [{"hop_limit": 33}, {"mtu_bytes": 1400}], ids=["hop limit", "MTU"])
 def test_next_advertisement_is_followed_within_a_minute(advertised, change):
     if "mtu_bytes" in change:  # the kernel gives a smaller MTU to all routes, ours too
         advertised.advertise(mtu_bytes=1300)

@@ -10,8 +10,7 @@ import resource
 import pytest
 from cgroups import mounted
 from control import riptide_json, status, whole
-from netns import (BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, routes, rules, wait_until, wait_window,
-                   windows)
+from netns import (BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, routes, rules, wait_until, wait_window, windows)
 
 WARNING = {"--state": "warning: state not saved: ", "--metrics": "warning: metrics not saved: "}
 AGAIN = {"--state": "state saved again", "--metrics": "metrics saved again"}
@@ -40,8 +39,7 @@ def missing(directory):
     (missing, "No such file or directory"),
     (lambda directory: mounted(directory, "tmpfs", "ro"), "Read-only file system"),
 ], ids=["full disk", "missing directory", "read-only"])
-def test_file_that_cannot_be_written_is_said_once_and_so_is_its_end(net, tmp_path, option, trouble,
-                                                                    reason):
+def test_file_that_cannot_be_written_is_said_once_and_so_is_its_end(net, tmp_path, option, trouble, reason):
     directory = tmp_path / "place"
     directory.mkdir()
     path = directory / "file"
@@ -84,8 +82,7 @@ def test_file_that_cannot_be_written_is_said_once_and_so_is_its_end(net, tmp_pat
 
 
 @pytest.mark.parametrize("option", WARNING)
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/none")],
-                         ids=["fifo", "symlink"])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/none")], ids=["fifo", "symlink"])
 def test_nothing_but_files_is_replaced(net, tmp_path, make, option):
     path = tmp_path / "state"
     make(path)

@@ -82,8 +82,7 @@ def has_device():
     return "wan0" in run("ip", "-n", "a", "link").stdout
 
 
-@pytest.mark.parametrize("source, target", [("10.9.1.1", "10.9.2.1"), ("fd09:1::1", "fd09:2::1")],
-                         ids=["ipv4", "ipv6"])
+@pytest.mark.parametrize("source, target", [("10.9.1.1", "10.9.2.1"), ("fd09:1::1", "fd09:2::1")], ids=["ipv4", "ipv6"])
 def test_delay(wan, source, target):
     late_ms = {20: [], 10: []}  # by the delay
     with wan("from=a,to=b,delay=20ms", "from=b,to=a,delay=10ms") as running:
@@ -154,8 +153,7 @@ def test_packets_arrive_in_the_order_of_their_sending(wan):
         assert numbers_through(wan(f"from=a,{path}"), 1000)[0] == in_order
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, None],
-                         ids=["SIGTERM", "SIGINT", "its parent's death"])
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, None], ids=["SIGTERM", "SIGINT", "its parent's death"])
 @pytest.mark.usefixtures("wan")
 def test_no_device_outlives_its_end(how):
     code = ("import wanbox; wan = wanbox.Wan({'a': ['10.9.1.1/24']}, ['delay=1ms']).__enter__();"

@@ -14,10 +14,8 @@ import time
 import rtnetlink
 from netns import DEADLINE_S, Closing, Host
 from programs import Driver, Violation
-from routing_base import (ENCAPS, MARKS, N_LINKS, OUR_TABLE, PEERS, UID, VRF, VRF_INDEX, base_lines, link_lines,
-                          tunnel)
-from rtnetlink import (RT_TABLE_MAIN, RTAX_INITCWND, RTN_UNICAST, Batch, Reader, Rtnetlink,
-                       is_alike, link_mtus, query)
+from routing_base import (ENCAPS, MARKS, N_LINKS, OUR_TABLE, PEERS, UID, VRF, VRF_INDEX, base_lines, link_lines, tunnel)
+from rtnetlink import (RT_TABLE_MAIN, RTAX_INITCWND, RTN_UNICAST, Batch, Reader, Rtnetlink, is_alike, link_mtus, query)
 
 # Lines whose effect the kernel does not announce: a lifetime of few seconds, an IPv6 MTU.
 SILENT = re.compile("expires [12]|/mtu ")

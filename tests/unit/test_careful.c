@@ -147,8 +147,7 @@ TEST(first_flights_of_the_former_path_do_not_count)
 
     flights(estimator, "....48");
     other.min_rtt_us = RTT_US / 2 - 1;
-    for (int i = 0; i < 12; i++)
-        add(estimator, other);
+    add_times(estimator, 12, other);
     assert_int_equal(pass(estimator), START);
     assert_int_equal(explain(estimator).against, 0);
 }
@@ -176,8 +175,7 @@ TEST(connections_to_a_proxy_on_this_host_do_not_count)
             struct riptide_sample local = closed(cwnd, 100, 0);
 
             local.min_rtt_us = local.rtt_us = 40;
-            for (int k = 0; k < (i == 0 ? is_first : 20); k++)
-                add(estimator, local);
+            add_times(estimator, i == 0 ? is_first : 20, local);
             tick(estimator, i == 0 ? busy(400) : closed(cwnd, cwnd, cwnd > 30 ? cwnd - 30 : 0));
         }
         assert_int_equal(explain(estimator).min_rtt_us, RTT_US);
@@ -198,15 +196,13 @@ TEST(flights_from_before_a_change_do_not_count_but_their_losses_after_a_raise)
         add(estimator, lasting);
         assert_int_equal(tick(estimator, lasting), 48);
     }
-    for (int i = 0; i < 3; i++)
-        add(estimator, lasting);
+    add_times(estimator, 3, lasting);
     assert_int_equal(tick(estimator, lasting), 96);
     for (int i = 0; i < 8; i++)
         tick(estimator, lossy);
     /* Of the window before a cut. */
     assert_int_equal(cwnd_of(estimator), 72);
-    for (int i = 0; i < 9; i++)
-        add(estimator, lossy);
+    add_times(estimator, 9, lossy);
     assert_int_equal(pass(estimator), 72);
 }
 
@@ -352,11 +348,9 @@ TEST(end_of_a_hint_is_no_growth)
     flights(estimator, "....48");
     cap(estimator, "192.0.2.0/24", 20, 100 * S);
     flights(estimator, "........20");
-    for (int i = 0; i < 10; i++)
-        add(estimator, closed(20, 60, 0));
+    add_times(estimator, 10, closed(20, 60, 0));
     assert_int_equal(riptide_estimator_remove_hint(estimator, prefix_at("192.0.2.0/24")), 0);
-    for (int i = 0; i < 10; i++)
-        add(estimator, closed(20, 60, 0));
+    add_times(estimator, 10, closed(20, 60, 0));
     assert_int_equal(pass(estimator), 48);
     /* What ends from here on began with 48. */
     flights(estimator, "....96");
@@ -396,8 +390,8 @@ static uint32_t rounds(struct riptide_estimator *estimator, uint64_t interval_s,
     for (int round = 0; round < n_rounds; round++) {
         uint32_t cwnd = cwnd_of(estimator);
 
-        for (int i = 0; i < n; i++)
-            add(estimator, closed(cwnd, cwnd, i < n_lossy ? cwnd / 4 : 0));
+        add_times(estimator, n_lossy, closed(cwnd, cwnd, cwnd / 4));
+        add_times(estimator, n - n_lossy, closed(cwnd, cwnd, 0));
         tick_at(estimator, estimator->input.now_ns + interval_s * S);
     }
     return cwnd_of(estimator);
@@ -492,8 +486,7 @@ static double mean_window(bool can_pace, int per_s)
         uint32_t cwnd = cwnd_of(estimator), room = PATH - below(OTHERS);
         uint32_t lost = cwnd > (is_paced(estimator) ? 2 : 1) * room ? cwnd / 4 : 0;
 
-        for (int i = 0; i < per_s; i++)
-            add(estimator, closed(cwnd, cwnd, lost));
+        add_times(estimator, per_s, closed(cwnd, cwnd, lost));
         sum += pass(estimator);
     }
     return sum / SECONDS;

@@ -12,8 +12,7 @@ TEST(paper_and_bdp_count_open_connections_alone)
         struct riptide_sample open = busy(60), closed = busy(90);
 
         closed.closed = true;
-        for (int k = 0; k < 100; k++)
-            add(estimator, closed);
+        add_times(estimator, 100, closed);
         show(estimator, open, 1 * S);
         assert_int_equal(cwnd_of(estimator), 60);
         assert_int_equal(explain(estimator).left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 100);
@@ -98,8 +97,7 @@ TEST(bdp_is_path_rate_times_rtt_by_flows)
     add(estimator, busy(100));
     tick_at(estimator, 1 * S);
     assert_int_equal(cwnd_of(estimator), 150);
-    for (int i = 0; i < 10; i++)
-        add(estimator, busy(3));
+    add_times(estimator, 10, busy(3));
     tick_at(estimator, 2 * S);
     assert_int_equal(cwnd_of(estimator), 30);
 }

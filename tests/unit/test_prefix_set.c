@@ -63,13 +63,10 @@ TEST(prefix_that_decides_nothing_goes)
 /* A destination may be a prefix, which is judged as a whole. */
 TEST(prefix_is_judged_as_a_whole)
 {
-    static const struct {
-        const char *dst;
-        bool verdict;
-    } cases[] = { { "10.0.0.0/16", true }, { "10.0.1.0/24", true }, { "10.0.0.0/15", false } };
     CLEANUP(prefix_set_deinit) struct prefix_set set;
 
     fill(&set, "- +10.0.0.0/16");
-    EACH(row, cases)
-        assert_row(prefix_set_decide(&set, prefix_at(row->dst)) == row->verdict);
+    assert_true(prefix_set_decide(&set, prefix_at("10.0.0.0/16")));
+    assert_true(prefix_set_decide(&set, prefix_at("10.0.1.0/24")));
+    assert_false(prefix_set_decide(&set, prefix_at("10.0.0.0/15")));
 }

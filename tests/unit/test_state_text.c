@@ -99,10 +99,9 @@ TEST(hint_ends_in_time_and_with_a_clock_set_back_not_later_than_asked_for)
 /* Each alone; lines around it are loaded. */
 TEST(damaged_lines_are_left_out_and_counted)
 {
-#define HINT "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000"
 #define WAIT "experiment=5 phase=0 until_ns=1060000000000 wait_ns="
     static const char *const lines[] = {
-        HINT " left_ns=-1\n",
+        "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=-1\n",
         "hint=192.0.2.0/24 cwnd_max=15 off=0 until_ns=18000000000000000000 left_ns=18000000000000000000\n",
         "hint=192.0.2.1/24 cwnd_max=15 off=0 until_ns=1060000000000 left_ns=60000000000\n",
         "hint=192.0.2.0/24 cwnd_max=0 off=0 until_ns=1060000000000 left_ns=60000000000\n",
