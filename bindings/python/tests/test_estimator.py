@@ -67,7 +67,7 @@ def test_hints_change_windows_and_end() -> None:
         assert [change.cwnd for change in estimator.pop_all()] == [70]
         with pytest.raises(riptide.UnknownError):
             estimator.remove_hint("10.0.0.0/8")
-        with pytest.raises(riptide.OptionError, match=r"hint\.cwnd_min: must be 0: "):
+        with pytest.raises(riptide.OptionError, match=r"hint\.cwnd_min: must be 0"):
             estimator.set_hint(Hint(A, cwnd_min=20, until=99))
 
 
