@@ -21,7 +21,7 @@ int hints_add(struct daemon *daemon, const struct riptide_hint *hint, struct rip
     if (r == RIPTIDE_E_FULL)
         refuse(error, r, "there are %d hints already", RIPTIDE_MAX_HINTS);
     else if (given.field && strcmp(given.field, "hint.dst") == 0)
-        refuse(error, r, "%s%s", dst, strchr(given.text, ':'));
+        refuse(error, r, "%s%s (prefix-len4, -len6)", dst, strchr(given.text, ':'));
     return r;
 }
 

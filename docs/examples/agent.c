@@ -42,6 +42,8 @@ int main(void)
     riptide_agent_config_init(&config, sizeof(config));
     if (riptide_agent_new(&agent, &config, &error) < 0 || riptide_agent_start(agent, &error) < 0)
         return fprintf(stderr, "%s\n", error.text), 1;
+    if (error.text[0]) /* what a killed process had left, or why the state is not used */
+        fprintf(stderr, "%s\n", error.text);
     struct pollfd fds[] = { { riptide_agent_get_fd(agent), POLLIN, 0 },
                             { signalfd(-1, &signals, SFD_CLOEXEC), POLLIN, 0 } };
     while (r >= 0 && poll(fds, 2, -1) > 0 && !fds[1].revents) {

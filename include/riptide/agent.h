@@ -139,7 +139,7 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
 
 /*
  * Does one piece of work, a dump's start, a buffer, a tick or a batch. Outcomes: RIPTIDE_E_MORE; 0:
- * nothing to do until the fd is readable. Errors: -errno of a stage; the next call tries again.
+ * nothing to do until the fd is readable. Errors: -errno of a stage; the next call goes on.
  */
 int riptide_agent_dispatch(struct riptide_agent *agent);
 

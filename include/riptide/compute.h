@@ -90,7 +90,7 @@ const struct riptide_policy *riptide_policy_find(const char *name);
  * not show (paper, Sec. V), such as traffic that is about to move.
  */
 struct riptide_hint {
-    struct riptide_prefix dst;
+    struct riptide_prefix dst; /* at most as long as the configuration's prefix_len4, prefix_len6 */
     bool off;          /* no windows: they are learned, but not given, as long as it is in force */
     uint32_t cwnd_min; /* segments; without an end only */
     uint32_t cwnd_max; /* segments; may be above the configuration's */

@@ -56,7 +56,8 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
         snprintf(given->reason, sizeof(given->reason), "windows are off for %s", off);
     } else if (given->state == RIPTIDE_ROUTE_APPLIED && !popped && why) {
         /* Of a suspension without the numbers of connections, for which there is no room. */
-        snprintf(given->reason, sizeof(given->reason), "%.*s", (int)strcspn(why, ";"), why);
+        snprintf(given->reason, sizeof(given->reason), "%.*s",
+                 (int)(strlen(why) < sizeof(given->reason) ? strlen(why) : strcspn(why, ";")), why);
     }
     return given;
 }

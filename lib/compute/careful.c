@@ -99,7 +99,7 @@ static bool is_of_path(struct careful *careful, const struct riptide_sample *sam
         careful->min_rtt_us = sample->min_rtt_us;
     /* What fitted so far were segments of less than half that size: the window begins anew. */
     if (careful->mss_bytes > 0 && mss_bytes > 2 * careful->mss_bytes && careful->cwnd > START_CWND)
-        careful->cwnd = 0;
+        *careful = (struct careful){ .min_rtt_us = careful->min_rtt_us };
     careful->mss_bytes = (uint16_t)greater(careful->mss_bytes, mss_bytes);
     return 2 * mss_bytes > careful->mss_bytes;
 }

@@ -181,7 +181,8 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     destination = destination_at(estimator, slot);
     destination->flags |= IS_TOUCHED;
     input_of(estimator, destination);
-    /* Losses of a held out flight are no evidence about another window; in a pause all are. */
+    /* Losses of a flight without the window, held out or while none is given, tell nothing of it.
+     */
     if (estimator->gives_none[family_index(dst->family)] ||
         arm_of(sample->cookie, estimator->arms_seed, estimator->holdout) == ARM_HOLDOUT)
         estimator->input.cwnd = 0;

@@ -92,7 +92,7 @@ def test_configuration_that_is_refused(host, tmp_path):
     for text, words in (
         ("\ncontrol-group = nosuchgrp\n", f"riptided: cannot start: {path}: control-group: "),
         ("prefix-len6 = 64\n[prefix 2001:db8::1]\noff = yes\n",
-         "riptided: cannot start: 2001:db8::1: is part of a destination, whose prefix has 64 bits\n"),
+         "riptided: cannot start: 2001:db8::1: is part of a destination, whose prefix has 64 bits (prefix-len4"),
         ("cwnd-max = 5\n", f"riptided: cannot start: {path}: cwnd-max: 5; below the smallest window, 10\n"),
         ("cwnd-min = 200\n", f"riptided: cannot start: {path}: cwnd-min: 200; must be 1 to the largest window, 100\n"),
         ("ttl = 1s\n\0", f"{path}: is no regular file with text"),

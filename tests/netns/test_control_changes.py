@@ -85,7 +85,7 @@ def test_hints_in_force_are_listed_and_sections_stay(net):
                 (("198.51.100.0/28", "--remove"),
                  "198.51.100.0/28: there is no hint for it; `riptide hint` lists them"),
                 (("192.0.2.1", "--max", "20", "--for", "1s"),
-                 "192.0.2.1: is part of a destination, whose prefix has 28 bits"),
+                 "192.0.2.1: is part of a destination, whose prefix has 28 bits (prefix-len4, -len6)"),
                 (("192.0.2.0/28", "--max", "101", "--for", "1s"),
                  "at most 101 lowers nothing: windows have 1 to 100 segments, by cwnd-max"),
                 (("192.0.2.0/28", "--max", "5", "--for", "0s"), "--for (for_ms): a hint lasts 1 ms to 366 d")):
