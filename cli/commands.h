@@ -69,7 +69,7 @@ void state_read(struct state *state, const struct command_options *options);
 /* Returns the exit status. */
 typedef int command_function(const struct command_options *options);
 
-command_function doctor_run, flush_run, hint_run, observe_run, pause_run, show_run, status_run,
+command_function doctor_run, flush_run, hint_run, observe_run, request_run, show_run, status_run,
     verdict_run, verify_run;
 
 /* Of connections to the prefixes of the operands. */

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * riptide hint: lowers windows for a while, by knowledge that connections do not show; removes
- * hints, and lists them. riptided checks the values. riptide pause, resume and metrics, which are
- * a request each.
+ * hints, and lists them. riptided checks the values.
  */
 #include "commands.h"
 #include "request.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* "at most 20". */
 static const char *describe(const json_t *hint, char window[64])
@@ -74,31 +72,4 @@ int hint_run(const struct command_options *options)
                   has_time ? (json_int_t)(options->for_ns / 1000000) : REQUEST_MAX_HINT_MS,
                   "cwnd_max", options->cwnd_max == UINT32_MAX ? 0 : (json_int_t)options->cwnd_max),
         print_change);
-}
-
-static void print_pause(const json_t *answer)
-{
-    const double suspended_s = real(answer, "suspended_s");
-    const char *reason = text_of(answer, "reason");
-    char span[TEXT_SPAN_BYTES];
-
-    if (json_is_true(get(answer, "paused")))
-        text_line("paused: no window is given until `riptide resume`%s%s%s",
-                  json_is_true(get(answer, "is_kept")) ? ", also after a restart" : " or a restart",
-                  *reason ? ": " : "", reason);
-    else
-        text_line("resumed%s%s%s%s", suspended_s > 0 ? "; still suspended for " : "",
-                  suspended_s > 0 ? text_span(span, suspended_s) : "",
-                  *reason ? "; a restart may pause again: " : "", reason);
-}
-
-static void print_metrics(const json_t *answer)
-{
-    fputs(text_of(answer, "metrics"), stdout);
-}
-
-int pause_run(const struct command_options *options)
-{
-    return client_print(options, json_pack("{s:s}", "request", options->command),
-                        !strcmp(options->command, "metrics") ? print_metrics : print_pause);
 }

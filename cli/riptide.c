@@ -32,10 +32,10 @@ static const struct command commands[] = {
       true },
     { "hint", "[PREFIX --max N|--off|--remove] [--for TIME]", hint_run,
       "lower windows for a while; list the hints", true },
-    { "pause", "", pause_run, "give no windows, and keep learning", true },
-    { "resume", "", pause_run, "give windows again", true },
+    { "pause", "", request_run, "give no windows, and keep learning", true },
+    { "resume", "", request_run, "give windows again", true },
     { "flush", "", flush_run, "emergency: remove all rules and routes", false },
-    { "metrics", "", pause_run, "metrics, as Prometheus text", false },
+    { "metrics", "", request_run, "metrics, as Prometheus text", false },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -181,8 +181,7 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     destination = destination_at(estimator, slot);
     destination->flags |= IS_TOUCHED;
     input_of(estimator, destination);
-    /* Losses of a flight without the window, held out or while none is given, tell nothing of it.
-     */
+    /* A flight without the window, held out or while none is given, tells nothing of it. */
     if (estimator->gives_none[family_index(dst->family)] ||
         arm_of(sample->cookie, estimator->arms_seed, estimator->holdout) == ARM_HOLDOUT)
         estimator->input.cwnd = 0;
