@@ -17,7 +17,8 @@ static int pause_holder(const char *control, int holder, struct riptide_error *e
     int pid, r = client_ask(control, json_pack("{s:s}", "request", "status"), &answer, &pid, error);
 
     if (r == 0 && (holder == 0 || pid != holder) && (pid || holder != INT_MAX))
-        r = refuse(error, -ESRCH, "the riptided at --control does not serve this namespace");
+        r = refuse(error, -ESRCH,
+                   "the riptided at --control runs dry, or does not serve this namespace");
     json_decref(answer);
     if (r < 0)
         return r;

@@ -106,12 +106,12 @@ struct riptide_applier_stats {
     const char *why;  /* why RIPTIDE_AUTO chose `backend`; NULL: before the start, or it did not */
     const char *rules_reason[2]; /* why TCP over IPv4 and over IPv6 does not use our routes, as
                                     "stopped"; NULL: it does, or will once the applier is idle */
-    const char *program_reason;  /* why the program gives no windows, as "stopped"; NULL: it does */
+    const char *program_reason;  /* why the program, if in use, gives no windows; or NULL */
     const char *cgroup;          /* of the program; NULL: no program */
     uint64_t routes;             /* in the kernel */
     uint64_t routes_not_taken;   /* of those: TCP does not use them, as another rule is first */
     uint64_t left_alone;         /* destinations without a route */
-    uint64_t in_force_permille;  /* of the last minute, by rules; without routes, the program */
+    uint64_t in_force_permille;  /* of the last minute, by rules or else the program; dry: 0 */
     /* Counted since riptide_applier_new. */
     uint64_t written;       /* route messages sent: add, replace, delete; */
     uint64_t failed;        /* of those, refused by the kernel */

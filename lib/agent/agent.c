@@ -121,7 +121,7 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     }
     agent->is_started = true;
     agent->backend = agent_applier_stats(agent).backend;
-    if (agent->stages.has_prefixes && !(agent->backend & RIPTIDE_PROGRAM))
+    if (agent->stages.has_prefixes && agent->backend == RIPTIDE_ROUTES)
         applier_add_why(agent->applier,
                         "prefixes get no windows, as routes serve single addresses");
     /* Where only routes give windows no connection can be drawn. */

@@ -75,8 +75,8 @@ void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst,
     }
     window->route = fill_given(agent, RIPTIDE_ROUTES, stats.rules_reason[family_index(dst->family)],
                                popped, &agent->route);
-    window->program =
-        fill_given(agent, RIPTIDE_PROGRAM, stats.program_reason, popped, &agent->program);
+    window->program = fill_given(agent, agent->backend & ~(uint32_t)RIPTIDE_ROUTES,
+                                 stats.program_reason, popped, &agent->program);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,

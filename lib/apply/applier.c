@@ -468,7 +468,7 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
     current.routes = targets->n_in_kernel[0] + targets->n_in_kernel[1];
     current.routes_not_taken = targets->n_not_taken;
     current.left_alone = targets->n_left_alone;
-    if (applier->n_ticks > 0)
+    if (applier->n_ticks > 0 && !applier->config.dry_run)
         current.in_force_permille =
             (1000 * (uint64_t)__builtin_popcountll(seconds) + applier->n_ticks / 2) /
             applier->n_ticks;

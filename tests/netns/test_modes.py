@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from control import PATH, derived, labelled, wait_rounds, write_state
+from control import PATH, derived, labelled, status, wait_rounds, write_state
 from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, routes, rules, run,
                    wait_until, windows)
 
@@ -123,7 +123,7 @@ def test_a_dry_run_writes_no_file_and_keeps_no_capability(net, tmp_path, once):
         wait_rounds(2, "/run/dry")
         said = net.host.run(RIPTIDE, "status", "--control", "/run/dry").stdout
         assert said.startswith("riptide: DRY RUN. Windows are computed, and none is given.\n")
-        assert " in force " not in said
+        assert " in force " not in said and status("/run/dry")["in_force_percent"] == 0
         why = labelled("why", "a dry run, which gives no window\n")
         assert why in derived(net.host, "203.0.113.1", "--control", "/run/dry")
         found = credentials(process.pid)

@@ -191,7 +191,7 @@ TEST(applier_and_agent_are_refused_by_the_name_of_a_value)
     REFUSED("applier.size: 1; ", configs.applier.size = 1);
     REFUSED("applier.table: 0 ", configs.applier.table = 0);
     REFUSED("applier.table: 255 ", configs.applier.table = 255);
-    REFUSED("applier.backend: 4 ", configs.applier.backend = RIPTIDE_BOTH + 1);
+    REFUSED("applier.backend: 999 ", configs.applier.backend = 999);
     REFUSED("applier.holdout_percent: 51; must be 0 to 50", configs.applier.holdout_percent = 51);
     REFUSED("applier.pacing: off; routes pace nothing", configs.applier.backend = RIPTIDE_ROUTES,
             configs.applier.pacing = false);
