@@ -56,7 +56,8 @@ static json_t *row_json(const struct riptide_window *window, bool is_off)
     const bool has_route = is_given(window->route), has_program = is_given(window->program);
     const struct riptide_route *given = has_program ? window->program : window->route;
     const struct riptide_estimate *estimate = window->estimate;
-    const uint32_t by = (has_route ? RIPTIDE_ROUTES : 0) | (has_program ? given->backend : 0);
+    const uint32_t by =
+        (has_route ? RIPTIDE_ROUTES : 0) | (has_program ? window->program->backend : 0);
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], reason[256] = "";
 
     riptide_prefix_format(&window->dst, dst);
