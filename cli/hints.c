@@ -121,8 +121,8 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
     }
     if (request->cwnd_max < !request->off || request->cwnd_max > largest) {
         refuse(error, -EINVAL,
-               "at most %" JSON_INTEGER_FORMAT " lowers nothing: windows have 1 to %" PRIu32
-               " segments, by cwnd-max",
+               "at most %" JSON_INTEGER_FORMAT ": must be 1 to %" PRIu32
+               ", as cwnd-max is no more; --off: no window",
                request->cwnd_max, largest);
         return NULL;
     }

@@ -80,14 +80,14 @@ def test_hints_in_force_are_listed_and_sections_stay(net):
             assert hint(net, dst, "--max", "5", "--for", "1h").startswith(f"{dst}: at most 5 for 60 min, ")
         hint(net, "198.51.100.0/28", "--remove")
         none = ask({"request": "hint", "dst": "192.0.2.0/28", "for_ms": 1000})
-        assert none["error"].startswith("at most 0 lowers nothing: ")
+        assert none["error"].startswith("at most 0: must be 1 to 100, ")
         for words, said in (
                 (("198.51.100.0/28", "--remove"),
                  "198.51.100.0/28: there is no hint for it; `riptide hint` lists them"),
                 (("192.0.2.1", "--max", "20", "--for", "1s"),
                  "192.0.2.1: is part of a destination, whose prefix has 28 bits (prefix-len4, -len6)"),
                 (("192.0.2.0/28", "--max", "101", "--for", "1s"),
-                 "at most 101 lowers nothing: windows have 1 to 100 segments, by cwnd-max"),
+                 "at most 101: must be 1 to 100, as cwnd-max is no more; --off: no window"),
                 (("192.0.2.0/28", "--max", "5", "--for", "0s"), "--for (for_ms): a hint lasts 1 ms to 366 d")):
             done = net.host.run(RIPTIDE, "hint", *words, check=False)
             assert one_line(done) == f"riptide: hint: {said}\n"

@@ -132,7 +132,7 @@ const char *routing_reason(const struct routing *routing, int i)
         return "riptide's table has routes of another protocol: delete them, or choose another "
                "table";
     if (families[i] == AF_INET6 && routing->may_fail_over && !routing->is_forwarding)
-        return "main has other IPv6 routes where a gateway does not answer";
+        return "main has IPv6 routes that replace a silent gateway's, as the host does not forward";
     return routing->reason[i];
 }
 
