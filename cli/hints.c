@@ -122,7 +122,7 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
     if (request->cwnd_max < !request->off || request->cwnd_max > largest) {
         refuse(error, -EINVAL,
                "at most %" JSON_INTEGER_FORMAT ": must be 1 to %" PRIu32
-               ", as cwnd-max is no more; --off: no window",
+               ", the largest cwnd-max; --off: no window",
                request->cwnd_max, largest);
         return NULL;
     }

@@ -87,7 +87,7 @@ def test_hints_in_force_are_listed_and_sections_stay(net):
                 (("192.0.2.1", "--max", "20", "--for", "1s"),
                  "192.0.2.1: is part of a destination, whose prefix has 28 bits (prefix-len4, -len6)"),
                 (("192.0.2.0/28", "--max", "101", "--for", "1s"),
-                 "at most 101: must be 1 to 100, as cwnd-max is no more; --off: no window"),
+                 "at most 101: must be 1 to 100, the largest cwnd-max; --off: no window"),
                 (("192.0.2.0/28", "--max", "5", "--for", "0s"), "--for (for_ms): a hint lasts 1 ms to 366 d")):
             done = net.host.run(RIPTIDE, "hint", *words, check=False)
             assert one_line(done) == f"riptide: hint: {said}\n"

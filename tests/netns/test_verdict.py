@@ -55,8 +55,13 @@ def test_real_transfers_of_both_arms_show_that_windows_help(path, cgroup):
         def transfers(n_bytes):
             """The verdict that has them all: the kernel tells of closed ones by work of its own."""
             closed.extend(threads.map(lambda _: transfer(connect, n_bytes), range(15)))
-            return wait_until(lambda: (found := riptide_json(near, "verdict")) and len(closed) == sum(
-                (found["connections"], found["held_out"], *left_out(found))) and found, f"{len(closed)} that closed")
+
+            def verdict_of_all():
+                found = riptide_json(near, "verdict")
+                n = found["connections"] + found["held_out"] + sum(left_out(found))
+                return n == len(closed) and found
+
+            return wait_until(verdict_of_all, f"{len(closed)} that closed")
 
         # As many as it needs, not as many as a busy machine transfers in some time.
         found = next(found for found in (transfers(60_000) for _ in range(100)) if found["verdict"] == "helps")
