@@ -127,17 +127,15 @@ def end_ms(net, state):
         peak_kb, before_ns = memory_kb(daemon.pid, "VmHWM"), spent_ns(daemon.pid)
         while select.select([reading], [], [], 0)[0]:
             os.read(reading, 1 << 16)
-        said = b""
+        os.set_blocking(reading, True)
         start = time.perf_counter()
         daemon.process.send_signal(signal.SIGTERM)
-        while b"all withdrawn" not in said:
-            select.select([reading], [], [])
-            said += os.read(reading, 1 << 16)
+        with open(reading) as said:
+            next(line for line in said if "all windows are withdrawn" in line)
         left_ms = 1e3 * (time.perf_counter() - start)
         usage = os.wait4(daemon.pid, 0)[2]
         elapsed_ms = 1e3 * (time.perf_counter() - start)
         daemon.process.returncode = 0
-    os.close(reading)
     assert not netns.routes(net.host) and not netns.rules(net.host)
     return left_ms, elapsed_ms, 1e3 * (usage.ru_utime + usage.ru_stime) - before_ns / 1e6, peak_kb
 
