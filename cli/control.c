@@ -6,7 +6,6 @@
  * are bounded, and those who may change nothing share a budget of processor time.
  */
 #include "daemon.h"
-#include "kernel.h"
 
 #include <errno.h>
 #include <grp.h>

@@ -3,6 +3,7 @@
 #ifndef CLI_DAEMON_H
 #define CLI_DAEMON_H
 
+#include "kernel.h"
 #include "log.h"
 #include "members.h"
 #include "request.h"
@@ -11,17 +12,6 @@
 
 #include <poll.h>
 #include <sys/types.h>
-#include <time.h>
-
-#define NS_PER_S UINT64_C(1000000000)
-
-static inline uint64_t clock_read_ns(clockid_t clock)
-{
-    struct timespec time;
-
-    clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
 
 /* How the loop ended; this determines what stays in the kernel. */
 enum ending {

@@ -5,8 +5,6 @@
  */
 #include "daemon.h"
 
-#include "kernel.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -2,8 +2,6 @@
 /* How the daemon is: what it keeps of events, and the word for it. */
 #include "daemon.h"
 
-#include "kernel.h"
-
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the commands read of the kernel's routing, in the network namespace of this process, with
- * libmnl. Needs no privilege. Errors: -ENOMEM, those of the kernel.
+ * The kernel's clocks, and what the commands read of its routing, in the network namespace of this
+ * process, with libmnl. Needs no privilege. Errors: -ENOMEM, those of the kernel.
  */
 #ifndef CLI_KERNEL_H
 #define CLI_KERNEL_H
 
 #include <riptide/riptide.h>
+
+#include <time.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+static inline uint64_t clock_read_ns(clockid_t clock)
+{
+    struct timespec time;
+
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
 
 /* The kernel's own window, segments. */
 enum { TEN = 10 };

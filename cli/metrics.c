@@ -74,7 +74,7 @@ static void put_windows(FILE *out, struct daemon *daemon)
     put(out, "riptide_destinations_full", estimator->is_full,
         "Whether new destinations find no free place.");
     put(out, "riptide_overflow_total", (double)estimator->overflow,
-        "Connections read that max-destinations refused.");
+        "Connections and windows for which there was no place.");
 }
 
 char *metrics_text(struct daemon *daemon)

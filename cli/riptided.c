@@ -4,7 +4,6 @@
  * daemon.c runs the daemon.
  */
 #include "daemon.h"
-#include "kernel.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -21,8 +21,8 @@ enum { DEFAULT_PORT = 443, TIMEOUT_S = 5 };
 /* Connections in a row that may be held out: with 50 % held out, once in a million. */
 enum { MOST_TRIES = 20 };
 
-/* Of --accepted: for ten seconds. */
-enum { INTERVAL_NS = 20000000, DEFAULT_DUMPS = 500, MAX_CONNECTIONS = 20 };
+/* Of --accepted. */
+enum { WATCHED_S = 10, INTERVAL_NS = 20000000, MAX_CONNECTIONS = 20 };
 
 /* Opens the connection, reads it, and closes it. An older kernel fills less of `info`. */
 static int connect_once(const struct riptide_prefix *peer, uint16_t port, struct tcp_info *info)
@@ -130,11 +130,12 @@ static void take(void *userdata, const struct riptide_sample *sample)
 static int watch_accepted(const struct command_options *options)
 {
     const bool has_time = options->for_ns != RIPTIDE_NEVER_NS;
-    const uint64_t n_dumps = has_time ? options->for_ns / INTERVAL_NS + 1 : DEFAULT_DUMPS;
+    const uint64_t for_ns = has_time ? options->for_ns : WATCHED_S * NS_PER_S;
+    const uint64_t began_ns = clock_read_ns(CLOCK_MONOTONIC);
     struct riptide_observer *observer = observe_open(options);
     struct watch watch = { .n = 0 };
 
-    for (uint64_t i = 0; watch.n < MAX_CONNECTIONS && i < n_dumps; i++) {
+    while (watch.n < MAX_CONNECTIONS && clock_read_ns(CLOCK_MONOTONIC) - began_ns < for_ns) {
         observe_dump(observer, &watch, take);
         nanosleep(&(struct timespec){ .tv_nsec = INTERVAL_NS }, NULL);
     }

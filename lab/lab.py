@@ -29,7 +29,7 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="./dev lab", description=__doc__.split(".")[0] + ".")
     parser.add_argument("name", nargs="?", choices=names(), metavar="NAME",
                         help="one of: " + ", ".join(names()))
-    parser.add_argument("--quick", action="store_true", help="a small form, in seconds")
+    parser.add_argument("--quick", action="store_true", help="a small form, two minutes at most")
     parser.add_argument("--seed", type=int, default=1, help="of everything that is drawn")
     parser.add_argument("--cells", help="which scenes of duel: some, cross, short, busy, or a"
                         " regular expression for scenes of some; of cdn: one for arms beside none and 100")

@@ -5,8 +5,8 @@
  * two rounds, those of windows are dropped; riptide_agent_next has all windows. After the stop, and
  * in a child of fork(2), calls that change it return -ESHUTDOWN and -ECHILD.
  *
- * Where connections are held out (holdout_percent), and the others take 2 % more time or retransmit
- * 2 points more, beyond chance, windows are suspended: for ten minutes to a day (docs/verdict.md).
+ * Where the others take 2 % more time than those held out, or retransmit 2 points more, without a
+ * gain that outweighs it, windows are suspended: for ten minutes to a day (docs/verdict.md).
  */
 #ifndef RIPTIDE_AGENT_H
 #define RIPTIDE_AGENT_H
@@ -171,7 +171,7 @@ enum riptide_arm {
 /*
  * The arm of an established connection of the program's cgroup, for figures of the host's own: by
  * the cookie of its socket (SO_COOKIE); where none is held out, by the peer. Outcomes:
- * RIPTIDE_E_UNKNOWN: it opened without a window, or there was no place to note it: leave it out.
+ * RIPTIDE_E_UNKNOWN: it opened without a window, or there was no place to note it: do not count it.
  */
 int riptide_agent_arm_of(const struct riptide_agent *agent, const struct riptide_prefix *peer,
                          uint64_t cookie, enum riptide_arm *armp);

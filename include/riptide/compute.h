@@ -54,7 +54,7 @@ struct riptide_policy_input {
  */
 struct riptide_policy {
     const char *name;    /* not that of a built-in one */
-    size_t memory_bytes; /* up to RIPTIDE_POLICY_MEMORY_BYTES; beyond 32 destinations grow by it */
+    size_t memory_bytes; /* up to RIPTIDE_POLICY_MEMORY_BYTES; what exceeds 32 is added to each */
     size_t tick_bytes;   /* the first ones of the memory, zeroed after each tick */
     /*
      * Counts one sample in the tick, or returns why not. Runs for every connection of the host: in
@@ -136,7 +136,7 @@ struct riptide_estimate {
     uint32_t pacing_percent;    /* part of a round trip over which first flights of `cwnd` should
                                    leave, 1 to 100; 0 (not set) as 50; or RIPTIDE_AT_ONCE */
     uint32_t fitting;    /* "careful": flights that filled the window and fit, less lossy ones; */
-    uint32_t wait;       /* where it reaches this, the window grows; at 2 if rare */
+    uint32_t wait;       /* where it reaches this, the window grows; uncut, after 30 s: 2 */
     uint32_t against;    /* "careful": lossy flights, weighted; at 16 the window is too large */
     uint32_t rto_min_us; /* for the route, up to RIPTIDE_RTO_MIN_LIMIT_US; 0: do not set it */
     uint32_t pmtu_bytes; /* of a host: the smallest of its open connections within ttl_ns */

@@ -212,7 +212,7 @@ def bench_memory(sockets, figures):
 
 def bench_growth(figures):
     with Farm(FARM, 1000, 1000):
-        before_kb, after_kb = memory_after([100, 1100], "VmRSS", 1000,
+        before_kb, after_kb = memory_after([1000, 2000], "VmRSS", 1000,
                                             PAPER, "--interval=10ms", "--max-share=0")
     growth_kb = after_kb - before_kb
     figures.add("1000 sockets, growth of riptided over 1000 rounds", f"{growth_kb} KB", "none",

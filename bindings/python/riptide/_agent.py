@@ -103,9 +103,9 @@ class Agent(KernelHandle[AgentEvent, AgentStats], Learner[AgentEvent, AgentStats
         return verdict
 
     def arm_of(self, peer: PrefixLike, cookie: int) -> Arm:
-        """The arm of a connection that opens now, by its peer and its socket's SO_COOKIE.
+        """The arm of an established connection, by its peer and its socket's SO_COOKIE.
 
-        Errors: UnknownError: no window is in force, so that it shows nothing.
+        Errors: UnknownError: it opened without a window, or was not noted: do not count it.
         """
         prefix, arm = new_prefix("peer", peer), ffi.new("enum riptide_arm *")
         check(self._call("arm_of", prefix, cookie, arm))
