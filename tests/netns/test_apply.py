@@ -258,11 +258,12 @@ def test_first_flights_are_not_judged_without_windows(path, cgroup, tmp_path, ba
 
 
 def window_behind_a_transfer(connect, near, *options):
-    transfer(connect, 60_000)
-    wait_rounds(2, *options[1:])
-    # Seen before it had sent, it is known without a window.
-    return wait_until(lambda: (riptide_json(near, "show", "10.9.2.1", *options)["window"] or {}).get("cwnd"),
-                      "a window")
+    """A transfer that a busy machine closes late has been idle, and gives no window: then behind another one."""
+    def window():
+        transfer(connect, 60_000)
+        wait_rounds(2, *options[1:])
+        return (riptide_json(near, "show", "10.9.2.1", *options)["window"] or {}).get("cwnd")
+    return wait_until(window, "a window")
 
 
 def windows_behind_transfers(connect, near, *options):
