@@ -12,16 +12,13 @@ static json_t *change_json(const struct riptide_change *change)
                      change->high);
 }
 
-static const char *word_of(const struct riptide_verdict *verdict)
+const char *answer_word(const struct riptide_verdict *verdict)
 {
     const bool helps = verdict->time.high < 0 || verdict->retransmitted.high < 0;
     const bool harms = verdict->time.low > 0 || verdict->retransmitted.low > 0;
+    static const char *const words[2][2] = { { "none", "harms" }, { "helps", "mixed" } };
 
-    if (helps && harms)
-        return "mixed";
-    if (helps)
-        return "helps";
-    return harms ? "harms" : "none";
+    return words[helps][harms];
 }
 
 json_t *answer_verdict(struct daemon *daemon, const struct request *request,
@@ -30,13 +27,13 @@ json_t *answer_verdict(struct daemon *daemon, const struct request *request,
     const uint32_t asked = daemon->settings->applier.holdout_percent;
     struct riptide_verdict verdict;
     const bool is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
-    const char *reason = verdict.reason;
+    const char *reason = verdict.holdout_percent > 0
+                             ? verdict.reason
+                             : "no connection is held out, which needs windows by the program "
+                               "(--apply), and --holdout-percent";
 
-    if (verdict.holdout_percent == 0)
-        reason = "no connection is held out, which needs windows by the program (--apply), and "
-                 "--holdout-percent";
     return json_pack("{s:s, s:o, s:I, s:I, s:o?, s:o?, s:o?, s:s, s:s, s:s, s:f, s:b, s:f}",
-                     "verdict", is_known ? word_of(&verdict) : "unknown", "reason",
+                     "verdict", is_known ? answer_word(&verdict) : "unknown", "reason",
                      text_or_null(reason), "connections", (json_int_t)verdict.connections,
                      "held_out", (json_int_t)verdict.held_out, "time",
                      is_known ? change_json(&verdict.time) : NULL, "retransmitted",

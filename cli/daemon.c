@@ -165,7 +165,7 @@ static int finish(struct daemon *daemon)
     if (daemon->ending == ENDING_ONCE) {
         files_save(daemon, true);
         log_line(LOG_WARNING,
-                 "rules and %" PRIu64 " routes stay, unmaintained, until `riptide flush`",
+                 "rules and routes stay, unmaintained, until `riptide flush`; routes: %" PRIu64,
                  stats.routes);
         return status;
     }

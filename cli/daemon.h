@@ -133,6 +133,9 @@ struct diagnosis {
 };
 void health_diagnose(const struct daemon *daemon, struct diagnosis *diagnosis);
 
+/* In answers.c: helps, harms, mixed or none. */
+const char *answer_word(const struct riptide_verdict *verdict);
+
 /*
  * How many destinations have such a route, where there is one that is not as it should be; `first`
  * is one of them, for a rule if there is one.
@@ -157,10 +160,7 @@ json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst);
 void minute_note(struct minute *minute, const struct riptide_program_counts *now, uint64_t now_ns);
 json_t *minute_json(const struct minute *minute, const struct riptide_program_counts *now);
 
-/*
- * Adds what has been counted since the last call; the first one only notes the counters. `verdict`
- * NULL: there is none yet.
- */
+/* Adds what was counted since the last call; the first notes it. `verdict` NULL: none yet. */
 void history_note(struct history *history, uint64_t realtime_s,
                   const uint64_t counters[HISTORY_COUNTERS], const struct riptide_verdict *verdict);
 

@@ -203,7 +203,7 @@ static bool explain_routes(const struct daemon *daemon, const struct riptide_app
     health_find_routes(daemon, RIPTIDE_ROUTE_LEFT_ALONE, &first);
     /* One whose owner has tuned its own route starts with that window. */
     return (strcmp(first.reason, REASON_OF_RULES) == 0 ||
-            (stats->routes == 0 && first.base_initcwnd == 0)) &&
+            (stats->routes < stats->left_alone && first.base_initcwnd == 0)) &&
            say_routes(daemon, found, word, RIPTIDE_ROUTE_LEFT_ALONE);
 }
 
@@ -229,6 +229,7 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
     const struct riptide_applier_stats *stats = agent->applier;
     const char *const no_rules = stats->rules_reason[stats->rules_reason[0] ? 0 : 1];
     const char *const missing = has_program(stats) ? no_rules : stats->program_reason;
+    struct riptide_verdict verdict;
     char full[256];
 
     say(found, "ok", NULL, "%s", "");
@@ -240,6 +241,10 @@ void health_diagnose(const struct daemon *daemon, struct diagnosis *found)
     else if (agent->estimator->is_full || daemon->health.unplaced > 0)
         say(found, agent->estimator->is_full ? "full" : "ok", "a larger max-destinations", "%s",
             health_explain_full(daemon, full));
+    else if (riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0 &&
+             strcmp(answer_word(&verdict), "harms") == 0)
+        say(found, "ok", "a smaller cwnd-max, or riptide pause",
+            "windows do harm (riptide verdict); a suspension needs several networks that show it");
     else if (!say_routes(daemon, found, "ok", RIPTIDE_ROUTE_APPLIED) &&
              stats->backend == RIPTIDE_BOTH && missing)
         say(found, "ok", cause, "windows are given %s only: %s",

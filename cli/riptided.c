@@ -70,9 +70,9 @@ int main(int argc, char **argv)
     int status = EXIT_SUCCESS;
 
     /*
-     * Blocks from here on have pages of their own, and leave no hole in the heap: texts of the state
-     * and of metrics, which small blocks would pin, and old blocks of tables that grow. Without this
-     * glibc begins at 128 kB, and raises it with each such block that is freed.
+     * Blocks from here on have pages of their own, and leave no hole in the heap: texts of the
+     * state and of metrics, which small blocks would pin, and old blocks of tables that grow.
+     * Without this glibc begins at 128 kB, and raises it with each such block that is freed.
      */
     mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
     log_init("riptided");

@@ -194,7 +194,7 @@ static void print_state(const struct state *state)
         put_working(state->status);
     text_field(state->line[0] ? "why" : "but", "%s", state->why);
     if (state->left.text[0])
-        text_field("left", "%s, which nobody maintains", state->left.text);
+        text_field("left", "%s, which nobody maintains: gateways may be gone", state->left.text);
     if (suspended_s > 0)
         text_field("again", "in %s", text_span(span, suspended_s));
     text_field("do", "%s", state->remedy);

@@ -47,7 +47,7 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
             assert re.fullmatch(rf"riptide: HANGS\. Process {daemon.pid}; its last round was \d+(\.\d)? s ago\.", first)
             assert why == [labelled("why", "no answer within 5 s at /run/riptide/control; its program, if it"),
                            labelled("", "has one, gives windows for at most 30 s after its last round"),
-                           labelled("left", "rules 2, routes 1, which nobody maintains")]
+                           labelled("left", "rules 2, routes 1, which nobody maintains: gateways may be gone")]
             assert do == labelled("do", f"systemctl restart riptided (without systemd: kill -KILL {daemon.pid})")
             assert riptide_json(net.host, "status", check=False)["pid"] == daemon.pid
         daemon.signal(signal.SIGKILL)
@@ -55,7 +55,7 @@ def test_status_without_an_answer_says_what_is_left_and_what_to_do(net):
         assert left(riptide_json(net.host, "status", check=False)) == ("not running", "rules 2, routes 1")
         first, _, left_over, do = fits(net.host.run(*AS_NOBODY, RIPTIDE, check=False), 3)
         assert first == "riptide: NOT RUNNING, but it has left rules or routes in this network namespace."
-        assert left_over == labelled("left", "rules 2, routes 1, which nobody maintains")
+        assert left_over == labelled("left", "rules 2, routes 1, which nobody maintains: gateways may be gone")
         assert do == labelled("do", "systemctl start riptided; or, to remove them: riptide flush")
 
 
@@ -185,16 +185,20 @@ def test_policy_routing_that_takes_destinations_is_named(net, to, n, health, fir
                 "TCP does not use 1 of 1 routes, as to 198.51.100.1: a rule sends it to another table: 254 (main)")
 
 
-def test_routes_that_are_not_copied_at_all_are_no_effect(net):
-    net.host.ip("route", "add", "203.0.113.1", "nexthop", "via", "10.0.0.1", "nexthop", "via", "10.0.0.1", "weight", 2)
-    net.learned("203.0.113.1", 30)
+@pytest.mark.parametrize(("n_copied", "health"), [(0, "off"), (1, "degraded"), (2, "ok")])
+def test_routes_that_are_not_copied_are_no_effect_or_degraded_if_they_are_most(net, n_copied, health):
+    net.host.ip("route", "add", "203.0.113.0/30", "nexthop", "via", "10.0.0.1", "nexthop", "via", "10.0.0.1",
+                "weight", 2)
+    for peer in ("203.0.113.1", "203.0.113.2", "198.51.100.1", "198.51.100.2")[:2 + n_copied]:
+        net.learned(peer, 30)
     with Daemon(net.host, *BY_ROUTES) as daemon:
-        found = wait_status("one left alone", left_alone=1)
-        assert (found["health"], found["reason"]) == (
-            "off", "riptided does not copy 1 of 1 routes, as to 203.0.113.1: its base route has several next hops")
+        found = wait_status("two left alone", left_alone=2, routes=n_copied)
+        assert found["health"] == health
+        assert re.fullmatch("" if health == "ok" else rf"riptided does not copy 2 of {2 + n_copied} routes, as to "
+                            r"203\.0\.113\.\d: its base route has several next hops", found["reason"] or "")
         assert riptide_json(net.host, "show", "203.0.113.1")["do"] == "set apply = program, which needs no route"
         assert (end := "no destination is left alone any more\n") not in daemon.said()
-        net.host.ip("route", "replace", "203.0.113.1", "via", "10.0.0.1")
+        net.host.ip("route", "replace", "203.0.113.0/30", "via", "10.0.0.1")
         wait_until(lambda: end in daemon.said(), "the end in the log")
 
 
@@ -265,10 +269,8 @@ def test_status_says_how_much_room_there_is(net):
     with Daemon(net.host, "--max-destinations", "2") as daemon:
         wait_status("two routes", routes=2)
         found = riptide_json(net.host, "status", check=False)
-        assert (found["destinations"], found["max_destinations"]) == (2, 2)
-        assert (found["routes"], found["left_alone"]) == (2, 0)
-        assert found["health"] == "full"
-        assert found["do"] == "a larger max-destinations"
+        assert [found[name] for name in ("destinations", "max_destinations", "routes", "left_alone")] == [2, 2, 2, 0]
+        assert (found["health"], found["do"]) == ("full", "a larger max-destinations")
         assert found["reason"].endswith(" has 1 of --max-destinations 2, as many as any network")
         first, *_ = fits(net.host.run(RIPTIDE, "status", check=False), 4)
         assert first == "riptide: FULL. New destinations find no free place."

@@ -158,6 +158,19 @@ OUTCOMES = (outcome_line(0, 2, 4, 1900, 2918400, 4482662400, 1556100, 1274445900
             outcome_line(1, 2, 4, 100, 204800, 419430400, 0, 0))
 
 
+def test_harm_that_no_two_networks_show_is_said_with_a_remedy(net, cgroup, tmp_path):
+    """A state has no networks."""
+    state = tmp_path / "state"
+    write_state(state, {"203.0.113.1": 40})
+    add_experiment(state, outcome_line(0, 2, 4, 1900, 3891200, 7969177600, 1556100, 1274445900),
+                   outcome_line(1, 2, 4, 100, 153600, 235929600, 0, 0))
+    with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful",
+                "--holdout-percent", 5, "--state", state):
+        found = status()
+        assert (found["health"], found["do"]) == ("ok", "a smaller cwnd-max, or riptide pause")
+        assert found["reason"].startswith("windows do harm (riptide verdict); a suspension needs several networks")
+
+
 def test_a_clock_that_is_behind_loses_neither_outcomes_nor_the_wait(net, cgroup, tmp_path):
     state = tmp_path / "state"
     ahead_ns = time.time_ns() + 60 * 10**9
