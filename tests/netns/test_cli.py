@@ -123,9 +123,7 @@ def test_check_warns_of_what_a_start_goes_on_without(host):
     ("observe",), ("observe", "--json"), ("version",), ("help",)], ids=" ".join)
 def test_output_that_cannot_be_written_is_a_failure(host, command):
     for shell in ('exec "$@" >/dev/full', 'exec "$@" >&-'):
-        done = host.run("sh", "-c", shell, "sh", RIPTIDE, *command, check=False)
-        assert done.returncode == 1
-        assert "standard output" in done.stderr
+        assert "standard output" in one_line(host.run("sh", "-c", shell, "sh", RIPTIDE, *command, check=False))
 
 
 def test_reader_that_has_gone_is_no_failure(host):

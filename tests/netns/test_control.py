@@ -25,12 +25,10 @@ def test_others_read_and_change_nothing(net):
     with Daemon.learned(net, "203.0.113.1"):
         before = windows(net.host)
         for command in CHANGES:
-            done = net.host.run(*AS_NOBODY, RIPTIDE, *command, check=False)
-            assert "only root and the group" in one_line(done)
+            assert "only root and the group" in one_line(net.host.run(*AS_NOBODY, RIPTIDE, *command, check=False))
             assert net.host.run(*AS_NOBODY, RIPTIDE, "status").stdout.startswith("riptide: working")
             wait_rounds()
-            assert windows(net.host) == before, command
-            assert len(rules(net.host)) == 2, command
+            assert (windows(net.host), len(rules(net.host))) == (before, 2), command
 
 
 @pytest.mark.parametrize("group, member", [

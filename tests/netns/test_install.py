@@ -60,16 +60,14 @@ def test_exactly_this_is_installed(tree):
         *(Path("usr/local/include/riptide") / header for header in HEADERS),
         *(lib / f"libriptide.{end}" for end in ("a", "so", "so.1", "so.1.0.0")),
         *(share / "doc/riptide" / page for page in DOCS),
-        *(share / "doc/riptide" / folder / path.name for folder in ("examples",)
-          for path in (REPOSITORY / "docs" / folder).iterdir()),
+        *(share / "doc/riptide/examples" / path.name for path in (REPOSITORY / "docs/examples").iterdir()),
         *(Path("etc/iproute2") / names / "riptide.conf" for names in ("rt_tables.d", "rt_protos.d")),
     }
     assert {path.relative_to(tree.root) for path in tree.root.rglob("*")
             if not path.is_dir()} == expected
     assert tree.find("riptide_agent_new.3").resolve() == tree.find("riptide.3")
     assert tree.find("libriptide.so.1").resolve() == tree.find("libriptide.so.1.0.0")
-    unit = tree.find("riptided.service").read_text()
-    assert "\nExecStart=/usr/local/sbin/riptided\n" in unit
+    assert "\nExecStart=/usr/local/sbin/riptided\n" in tree.find("riptided.service").read_text()
 
 
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#]+)")
@@ -97,9 +95,8 @@ def test_every_source_file_states_its_licence():
     files = [path for folder in folders for path in (REPOSITORY / folder).rglob("*") if is_source(path)]
     files += [path for path in REPOSITORY.iterdir() if is_source(path)]
     assert len(files) > 300
-    missing = [str(path) for path in files
-               if "SPDX-License-Identifier: MIT" not in "".join(path.open().readlines()[:3])]
-    assert not missing, "\n".join(missing)
+    assert [str(path) for path in files
+            if "SPDX-License-Identifier: MIT" not in "".join(path.open().readlines()[:3])] == []
 
 
 def versions():

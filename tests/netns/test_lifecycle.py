@@ -304,27 +304,25 @@ def test_a_pause_and_a_hint_outlive_a_restart_and_a_crash(net, daemon, tmp_path,
     def started(**more):
         return daemon(apply, "--state", state, **more)
 
-    def starts_with():
-        return net.starts(peer)
     with started():
-        wait_until(lambda: starts_with() > 15, "a window")
+        wait_until(lambda: net.starts(peer) > 15, "a window")
         net.host.run(RIPTIDE, "hint", peer, "--max", "15", "--for", "1h")
         net.host.run(RIPTIDE, "pause")
     for is_killed in (False, True):
         with started(has_rules=False) as riptided:
-            assert starts_with() == 10 and rules(net.host) == []
+            assert net.starts(peer) == 10 and rules(net.host) == []
             assert "riptided: started, paused until `riptide resume`, version " in riptided.said()
             assert " held out, hints: 1\n" in riptided.said()
             wait_rounds()
-            assert (status()["health"], status()["in_force_percent"], starts_with()) == ("paused", 0, 10)
+            assert (status()["health"], status()["in_force_percent"], net.starts(peer)) == ("paused", 0, 10)
             if is_killed:
                 riptided.kill()
     with started(has_rules=False):
         net.host.run(RIPTIDE, "resume")
-        wait_until(lambda: starts_with() == 15, "the window by the hint")
+        wait_until(lambda: net.starts(peer) == 15, "the window by the hint")
     with started() as riptided:
         assert "paused" not in riptided.said()
-        wait_until(lambda: starts_with() == 15, "the window by the hint")
+        wait_until(lambda: net.starts(peer) == 15, "the window by the hint")
         net.host.run(RIPTIDE, "hint", peer, "--remove")
-        wait_until(lambda: starts_with() > 15, "a window without the hint")
+        wait_until(lambda: net.starts(peer) > 15, "a window without the hint")
     assert "paused" not in state.read_text() and "hint=" not in state.read_text()

@@ -19,17 +19,13 @@ from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, REPOSITORY, RIPTIDE, RIPTID
                    wait_window)
 from prometheus_client.parser import text_string_to_metric_families
 
-TYPES = {"counter", "gauge"}
-
 
 def figures_of(text):
     """{name{labels}: value}, as the reference parser reads the text."""
     figures = {}
     for family in text_string_to_metric_families(text):
-        assert family.type in TYPES, family.name
-        assert family.documentation.endswith("."), family.name
-        assert family.name.startswith("riptide_")
-        assert family.samples, family.name
+        assert family.type in ("counter", "gauge") and family.documentation.endswith("."), family.name
+        assert family.name.startswith("riptide_") and family.samples, family.name
         for sample in family.samples:
             labels = ",".join(f"{name}={value}" for name, value in sorted(sample.labels.items()))
             figures[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
@@ -60,11 +56,9 @@ def test_figures_are_those_of_kernel_and_log(net, tmp_path):
     given = [line for line in said.splitlines() if " initcwnd " in line]
     assert len(kernel) == len(given) == 2
     assert figures["riptide_routes{state=left_alone}"] == 1 == said.count("left alone")
-    assert figures["riptide_destinations"] == 3
-    assert figures["riptide_route_write_failures_total"] == 0
-    assert figures["riptide_rules_in_place{family=ipv4}"] == 1
-    assert figures["riptide_rules_in_place{family=ipv6}"] == 1
-    assert figures["riptide_interval_seconds"] == 0.01
+    assert figures.items() >= {
+        "riptide_destinations": 3, "riptide_route_write_failures_total": 0, "riptide_interval_seconds": 0.01,
+        "riptide_rules_in_place{family=ipv4}": 1, "riptide_rules_in_place{family=ipv6}": 1}.items()
     assert 0 < figures["riptide_cpu_seconds_total"] < 10
 
 
@@ -121,8 +115,7 @@ def test_socket_has_metrics_without_a_file_each_in_the_manual_and_alerts_there_a
         text = net.host.run(RIPTIDE, "metrics").stdout
         assert figures_of(text)["riptide_rules_in_place{family=ipv4}"] == 1
         net.host.run(RIPTIDE, "pause")
-        paused = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
-        assert paused["riptide_rules_in_place{family=ipv4}"] == 0
+        assert figures_of(net.host.run(RIPTIDE, "metrics").stdout)["riptide_rules_in_place{family=ipv4}"] == 0
     names = set(re.findall("^# TYPE ([a-z0-9_]+) ", text, re.MULTILINE))
     manual = (REPOSITORY / "docs/operations.md").read_text()
     alerts = set(re.findall("alert: (.*?)(?:  #|$)", RULES.read_text(), re.MULTILINE))

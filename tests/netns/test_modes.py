@@ -2,7 +2,6 @@
 """Files of riptided have the same modes whatever the umask, and the right owner; a dry run writes
 none. riptided keeps the capabilities that it needs, and can gain no others."""
 
-import contextlib
 import os
 import re
 import stat
@@ -13,8 +12,6 @@ import pytest
 from control import PATH, derived, labelled, status, wait_rounds, write_state
 from netns import (AS_NOBODY, BY_ROUTES, DEADLINE_S, RIPTIDE, RIPTIDED, Daemon, Network, routes, rules, run,
                    wait_until, windows)
-
-UMASKS = (0o000, 0o022, 0o077, 0o777)
 
 
 def mode(path):
@@ -32,7 +29,7 @@ def place(tmp_path):
     return directory
 
 
-@pytest.mark.parametrize("umask", UMASKS, ids=oct)
+@pytest.mark.parametrize("umask", (0o000, 0o022, 0o077, 0o777), ids=oct)
 def test_modes_are_the_same_whatever_the_umask(net, place, umask):
     state, metrics = place / "state", place / "metrics.prom"
     under = ("sh", "-c", f'umask {umask:o}; rmdir /run/riptide 2>/dev/null; exec "$@"', "sh")
@@ -44,8 +41,7 @@ def test_modes_are_the_same_whatever_the_umask(net, place, umask):
     for turn in ("none before", "read again"):
         with Daemon(net.host, "--state", state, "--metrics", metrics, command=(*under, RIPTIDED)) as daemon:
             wait_until(lambda: metrics.exists() and os.path.exists(PATH), "its files")
-            assert mode(PATH) == 0o666 and mode("/run/riptide") == 0o755
-            assert mode(metrics) == 0o644
+            assert [mode(path) for path in (PATH, "/run/riptide", metrics)] == [0o666, 0o755, 0o644]
             net.host.run(*AS_NOBODY, RIPTIDE, "status")
             daemon.stop()
             assert kept.exists() and not any(path.exists() for path in left)
@@ -61,7 +57,7 @@ def test_a_new_host_starts_with_a_copy_of_a_neighbours_state(net, place, options
         net.host.run(RIPTIDE, "pause")  # stays with the neighbour, as its hints do
         wait_rounds(2)
         cwnd = windows(net.host)["203.0.113.1"]
-    with contextlib.closing(Network()) as other:
+    with Network() as other:
         def first():
             with Daemon(other.host, "--state", own, *options) as daemon:
                 wait_rounds(2)

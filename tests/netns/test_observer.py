@@ -17,8 +17,6 @@ from netns import (AS_NOBODY, DEADLINE_S, MOUNTED, WITHOUT_NET_ADMIN, Connection
 from programs import Program
 from waiting import stopped
 
-CHURN = MOUNTED / "lab" / "bench" / "connections"
-
 
 class Observer(Program):
     """An observer on a host: see observer.c. `samples` are all so far, as (kind, cookie, dst, cwnd,
@@ -113,7 +111,7 @@ def test_under_churn_each_that_closes_is_handed_out_once(net, observer):
     n, churn = 0, None
     for _ in range(50):
         if not churn or churn.poll() is not None:
-            command = CHURN, "churn", net.host.path, net.world.path, "cb007101", "500"
+            command = MOUNTED / "lab/bench/connections", "churn", net.host.path, net.world.path, "cb007101", "500"
             churn = subprocess.Popen(command, stdout=subprocess.DEVNULL)
             n += 500
         observer.dump()
@@ -149,8 +147,7 @@ def test_what_never_sent_is_out_of_scope_or_an_own_address_is_left_out_of_events
         accepted, _ = listener.accept()
         client.sendall(b"x")
         accepted.close()
-    stats = observer.wait_closed(6)
-    assert stats["left_out"] == 6  # with the listener
+    assert observer.wait_closed(6)["left_out"] == 6  # with the listener
     assert not observer.samples
 
 

@@ -80,8 +80,6 @@ def test_connection_by_another_link_costs_no_segments_and_only_a_route(net, daem
     join(net.world, "eth3", net.host, "eth3")
     for host, address in ((net.world, "10.3.0.1"), (net.host, "10.3.0.10")):
         host.batch(f"link set eth3 mtu 1280 up\naddr add {address}/24 dev eth3\n")
-        host.sysctl("ipv4/conf/all/rp_filter", 0)
-        host.sysctl("ipv4/conf/eth3/rp_filter", 0)
     net.host.ip("route", "add", "default", "via", "10.3.0.1", "dev", "eth3", "metric", "500")
     full_bytes = tcp_info(net.learned(peer, 40).near).mss_bytes
     with daemon(apply, "--ttl", "5s"), net.world.server(peer) as listener, \

@@ -160,10 +160,9 @@ def calls_of(name):
     return set().union(*map(calls_of, words))
 
 
-def values(key, unit="riptided.service"):
+def values(key):
     """Those of all lines with the key."""
-    text = (BUILD / "cli" / unit).read_text()
-    return re.findall(rf"^{key}=(.*)$", text, re.MULTILINE)
+    return re.findall(rf"^{key}=(.*)$", (BUILD / "cli/riptided.service").read_text(), re.MULTILINE)
 
 
 def as_unit(*command):

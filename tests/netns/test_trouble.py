@@ -9,7 +9,7 @@ import resource
 
 import pytest
 from cgroups import mounted
-from control import riptide_json, status, whole
+from control import riptide_json, wait_rounds, whole
 from netns import (BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, routes, rules, wait_until, wait_window, windows)
 
 WARNING = {"--state": "warning: state not saved: ", "--metrics": "warning: metrics not saved: "}
@@ -144,9 +144,7 @@ def test_rounds_go_on_while_many_routes_change_and_the_rules_return(net):
     changes = contextlib.ExitStack()
     changes.enter_context(many_routes_change(net.host))
     with changes, Daemon(net.host, *BY_ROUTES, interval="200ms", has_rules=False) as daemon:
-        wait_until(lambda: status()["round"], "a round")
-        number = status()["round"]["number"]
-        wait_until(lambda: status()["round"]["number"] > number + 5, "five more rounds")
+        wait_rounds(7)
         changes.close()
         wait_until(lambda: len(rules(net.host)) == 2 and windows(net.host), "rules and routes")
         assert daemon.is_running()

@@ -31,8 +31,7 @@ def test_window_is_applied(net, port, address, control):
     net.host.sysctl("ipv4/tcp_congestion_control", control)
     with Daemon.learned(net, {address: 25}, *BY_ROUTES, "--cwnd-max", "30") as daemon:
         cwnd = windows(net.host)[address]
-        word, found, rest = verify(net, address, port, prefix=AS_NOBODY)
-        assert (word, found, rest) == ("applied", cwnd, "")
+        assert verify(net, address, port, prefix=AS_NOBODY) == ("applied", cwnd, "")
         daemon.kill()  # its rules and routes stay
         said = one_line(net.host.run(RIPTIDE, "verify", address, port, check=False), 3)
         assert said.startswith("riptide: verify: no riptided at ")

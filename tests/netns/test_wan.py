@@ -110,9 +110,7 @@ def test_buffer_holds_exactly_what_fits(wan):
             send_numbers(near, "10.9.2.1", 40, packet_bytes=1000)
         state = settle(running, 40)
         assert drain(far) == [0, 1, 2, 3, 4]
-    assert state["dropped_buffer"] == 35
-    assert state["delivered_packets"] == 5
-    assert state["delivered_bytes"] == 5000
+    assert (state["dropped_buffer"], state["delivered_packets"], state["delivered_bytes"]) == (35, 5, 5000)
 
 
 def test_a_link_is_shared_by_the_paths_to_its_host(wan):
@@ -139,8 +137,7 @@ def test_same_seed_loses_the_same_packets(wan):
     first, state = numbers_through(wan("from=a,loss=10%,seed=7"), 2000)
     second, _ = numbers_through(wan("from=a,loss=0.1,seed=7,delay=1ms,jitter=2ms"), 2000)
     other, _ = numbers_through(wan("from=a,loss=0.1,seed=8"), 2000)
-    assert first == second
-    assert first != other
+    assert first == second != other
     assert state["dropped_loss"] == 2000 - len(first)
     # Four standard deviations around one tenth.
     assert 146 <= state["dropped_loss"] <= 254
