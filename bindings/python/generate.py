@@ -57,8 +57,7 @@ Ports: TypeAlias = int | tuple[int, int]
 def preprocess(compiler, target, depfile):
     """The headers behind the preprocessor, with comments and macros, without the C library's."""
     command = [*compiler, "-E", "-C", "-dD", "-MD", "-MF", depfile, "-MT", target, "-xc", "-"]
-    text = subprocess.run(command, input=INCLUDE, stdout=subprocess.PIPE, check=True,
-                          text=True).stdout
+    text = subprocess.run(command, input=INCLUDE, stdout=subprocess.PIPE, check=True, text=True).stdout
     is_own = False
     for line in text.splitlines():
         if match := LINE.match(line):
@@ -93,6 +92,7 @@ def class_name(c_name):
 def prose(comments):
     """The text of comments, with the names that Python has."""
     lines = re.sub(r"/\*|\*/|^ *\* ", " ", comments, flags=re.M)
+    lines = lines.replace("RIPTIDE_AT_ONCE", "4294967295").replace("RIPTIDE_", "")
     text = " ".join(lines.split()).replace("NULL", "None")
     return re.sub(r"(?:struct|enum) (riptide_\w+)", lambda match: class_name(match[1]), text)
 

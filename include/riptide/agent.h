@@ -23,7 +23,7 @@ struct riptide_agent;
 
 struct riptide_agent_config {
     size_t size;          /* of this struct, as the caller was compiled */
-    uint64_t interval_ns; /* paper: i_u; from 10 ms to an hour; default 1 s */
+    uint64_t interval_ns; /* paper: i_u; 10 ms to an hour, below ttl_ns; default 1 s */
     /* NULL: defaults. The applier's max_windows is not read: it is twice max_destinations. */
     const struct riptide_observer_config *observer;
     const struct riptide_estimator_config *estimator;
@@ -139,7 +139,7 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
 
 /*
  * Does one piece of work, a dump's start, a buffer, a tick or a batch. Outcomes: RIPTIDE_E_MORE; 0:
- * nothing to do until the fd is readable. Errors: -errno of a stage; the next call goes on.
+ * nothing to do until the fd is readable, or the start. Errors: -errno of a stage; it goes on.
  */
 int riptide_agent_dispatch(struct riptide_agent *agent);
 

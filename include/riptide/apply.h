@@ -13,7 +13,7 @@
  * routing change, it first removes the rule, so that TCP uses main, then corrects the routes.
  * The program (BPF, Linux 5.15) is on a cgroup, and gives its window to each connection of the
  * cgroup and of the network namespace as it opens. It changes no route and no rule.
- * Routes need CAP_NET_ADMIN, the program CAP_BPF as well; dry_run and reading need neither.
+ * Routes need CAP_NET_ADMIN, the program CAP_BPF as well; a dry run and reading neither.
  *
  * If the process dies without riptide_applier_stop, the program ends with it. Where it hangs, or a
  * child by fork(2) lives on, the program gives no windows after 30 s. Rules and routes stay, and
@@ -45,7 +45,7 @@ struct riptide_applier_config {
     enum riptide_backend backend; /* default RIPTIDE_AUTO */
     uint32_t max_windows;         /* of routes, 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
     uint32_t table;               /* our routing table; default 7230 */
-    bool dry_run; /* check for conflicts, load the program (root must), read base routes; no more */
+    bool dry_run; /* check for conflicts, load the program (as root), read base routes; no more */
     bool pacing;  /* the program spreads first flights on paths of 5 ms and more; default true */
     /*
      * Percent of connections, to destinations with a window, that keep the kernel's own: 0
@@ -166,7 +166,7 @@ struct riptide_wanted {
     /*
      * The bound of the window: only the base route's own, without may_lower, can be larger. The
      * first receive window of connections that this host opens is raised to it (segments of 1,460
-     * bytes), so that peers can send as much: by the program since Linux 6.1, by routes (initrwnd).
+     * bytes), so that peers can send as much: by the program (Linux 6.1), and by a base initrwnd.
      */
     uint32_t cwnd_max;
     uint32_t rto_min_us; /* routes: whole ms, rounded up; the program: up to 200 ms, after the first

@@ -56,16 +56,16 @@ struct riptide_port_range {
 
 /*
  * The connections to learn from: those that meet all conditions; all zero: all. The longest prefix
- * around a destination decides; at equal length `exclude` wins. IPv4-mapped prefixes are refused.
+ * around a destination decides; at equal length `exclude` wins. IPv4-mapped ones only as text.
  * With up to 256 prefixes in all the kernel applies the scope to dumps, else only the ports.
  */
 struct riptide_scope {
     const struct riptide_prefix *learn; /* none: all that are not excluded */
-    size_t n_learn;                     /* at most RIPTIDE_MAX_PREFIXES, also of `exclude` */
+    size_t n_learn;                     /* at most RIPTIDE_MAX_PREFIXES, as of `exclude` */
     const struct riptide_prefix *exclude;
     size_t n_exclude;
     const struct riptide_port_range *local_ports;  /* none: all */
-    size_t n_local_ports;                          /* at most 256, also of the remote ones */
+    size_t n_local_ports;                          /* at most 256, as of the remote ones */
     const struct riptide_port_range *remote_ports; /* none: all */
     size_t n_remote_ports;
 };

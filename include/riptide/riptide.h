@@ -58,7 +58,7 @@ enum riptide_outcome {
 };
 
 struct riptide_error {
-    char text[256]; /* one line for a person: the object, the reason, often the remedy */
+    char text[256]; /* one line for a person: mostly the object, the reason, the remedy */
     /*
      * The field of a configuration, by its path from the agent's: "estimator.cwnd_max",
      * "observer.scope.learn[]". `text` begins with it and its index. Static; NULL: of no field.

@@ -33,6 +33,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         return error_set_field(error, "interval_ns", "must be 10 ms to one hour");
     if (!(stages->agent.max_share >= 0 && stages->agent.max_share <= 1))
         return error_set_field(error, "max_share", "%g; must be 0 to 1", stages->agent.max_share);
+    if (stages->agent.state && stages->agent.state[0] != '/')
+        return error_set_field(error, "state", "%s; must be an absolute path", stages->agent.state);
     if (estimator->ttl_ns <= stages->agent.interval_ns && estimator->ttl_ns == TTL_DEFAULT_NS)
         return error_set_field(error, "interval_ns",
                                "must be shorter than the time to live, or windows expire at once");

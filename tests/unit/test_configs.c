@@ -214,6 +214,8 @@ TEST(applier_and_agent_are_refused_by_the_name_of_a_value)
     REFUSED("max_share: ", configs.agent.max_share = -0.01);
     REFUSED("max_share: ", configs.agent.max_share = 1.01);
     REFUSED("max_share: ", configs.agent.max_share = __builtin_nan(""));
+    REFUSED("state: state; must be an absolute path", configs.agent.state = "state");
+    REFUSED("state: ; must be an absolute path", configs.agent.state = "");
 }
 
 TEST(values_at_their_bounds_are_taken)

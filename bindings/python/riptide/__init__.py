@@ -7,8 +7,8 @@ observe_columns() are for scripts, Control for riptided, flush() for who takes a
 Windows are in segments, times and durations in seconds, other figures have their unit in their
 name. A destination is a network of ipaddress, a host one of full length; arguments may be text.
 Failures are OSErrors, other outcomes OutcomeErrors; for an invalid value the text of a TypeError,
-ValueError or OverflowError begins with the argument's name. Only one thread at a time, of the
-process that made an object, may use it: ConcurrentUseError, ForkedError.
+ValueError (but InvalidError) or OverflowError begins with the argument's name. Only one thread at a
+time, of the process that made an object, may use it: ConcurrentUseError, ForkedError.
 """
 
 from ._agent import Agent
