@@ -203,7 +203,7 @@ static bool explain_routes(const struct daemon *daemon, const struct riptide_app
     health_find_routes(daemon, RIPTIDE_ROUTE_LEFT_ALONE, &first);
     /* One whose owner has tuned its own route starts with that window. */
     return (strcmp(first.reason, REASON_OF_RULES) == 0 ||
-            (stats->routes < stats->left_alone && first.base_initcwnd == 0)) &&
+            (stats->routes == 0 && first.base_initcwnd == 0)) &&
            say_routes(daemon, found, word, RIPTIDE_ROUTE_LEFT_ALONE);
 }
 
