@@ -22,11 +22,21 @@ static_assert(sizeof(struct careful) <= 32, "memory is over its budget");
  * A flight is lossy if it lost more than a fiftieth: random losses stay below this, and an overflow
  * drops the tail of every flight. `against` rises where more than a fifth of the flights lose; or
  * of paced ones a third, as others fill a path at times, and smaller flights lose as well.
- * TOO_LARGE: four or eight in a row, and half as many where at most one opens in two seconds. As
- * flights of one moment lose together, a step is divided by their number in a second: the mean of
- * four, or that of the present one, if larger. Rounded steps add up to a little less.
+ * TOO_LARGE: four or eight in a row, and half as many where at most one opens in two seconds.
  */
 enum { LOSS_SHARE = 50, LOSSY_AT_ONCE = 4, LOSSY_PACED = 2, TOO_LARGE = 16, RARE_PER_4S = 2 };
+
+/*
+ * A lossy flight counts as many steps as the round trips that it cost, if those are more: a raise
+ * saves one. A tail that is lost on a short path waits for a timer of many round trips.
+ */
+enum { MOST_LOSSY = 8 };
+
+/*
+ * Flights that are on the path within two round trips share one queue and lose together, so a step
+ * is divided by their number. Rounded steps add up to a little less.
+ */
+enum { ROUND_TRIPS_TOGETHER = 2 };
 
 /*
  * `fitting` counts flights that filled the window and fit, less twice the lossy ones. A raise needs
@@ -39,9 +49,9 @@ static const double growth = 1.125, cut = 0.75;
 /*
  * A round trip below LOCAL_US may end at a proxy on this host; up to JITTER_US it is noise. FAR
  * in a row, or in as many seconds, on another path begin anew: fewer have met a queue or another
- * host. Flights below SMALL segments show little of a pace, as the kernel sends ten at once at any.
+ * host.
  */
-enum { LOCAL_US = 1000, JITTER_US = 2000, FAR = 8, SMALL = 20 };
+enum { LOCAL_US = 1000, JITTER_US = 2000, FAR = 8 };
 
 enum flight { LOSSY = -2, CLEAN = 0, FILLED = 1, /* steps of `fitting` */ NO_FLIGHT = 2 };
 
@@ -54,7 +64,8 @@ static enum flight first_flight_of(const struct riptide_sample *sample,
 {
     uint64_t window = input->cwnd, lost = sample->retrans_segs, all = sample->data_segs_out;
     uint64_t sent = all > lost ? all - lost : 0, first = sent < window ? sent : window;
-    uint64_t least = is_paced && window > UINT64_C(2) * SMALL ? SMALL : (window + 1) / 2;
+    /* Less than half of a window does not show that the window fits. */
+    uint64_t least = (window + 1) / 2;
     uint64_t age_us = sample->busy_time_us + UINT64_C(1000) * sample->last_data_sent_ms;
     uint64_t flight_us = (is_paced ? UINT64_C(2) : 1) * sample->rtt_us;
     uint64_t ssthresh = sample->ssthresh_segs, interval_us = input->interval_ns / 1000;
@@ -75,6 +86,22 @@ static enum flight first_flight_of(const struct riptide_sample *sample,
         return LOSSY;
     /* The kernel's window grows only if more than half of it was in flight at once. */
     return sent >= window && (lost > 0 || sample->cwnd > window) ? FILLED : CLEAN;
+}
+
+/*
+ * The round trips that losses cost a closed connection: those with data in flight, less those of
+ * slow start from its window without a loss. Of an open one that is not known yet: 0.
+ */
+static double round_trips_lost(const struct riptide_sample *sample, uint32_t window, bool is_paced)
+{
+    double round_trips = (double)sample->busy_time_us / greater(sample->min_rtt_us, 1);
+    double expected = is_paced ? 2 : 1; /* a paced flight leaves over one, and returns in one */
+
+    if (!sample->closed)
+        return 0;
+    for (double sent = sample->data_segs_out; sent > window; sent /= 2)
+        expected++;
+    return greater(round_trips - expected, 0);
 }
 
 /* By its smallest round trip time (RFC 9959: half, ten times) and segments. Another begins anew. */
@@ -123,7 +150,7 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     bool is_earlier = sample->busy_time_us / 1000 + sample->last_data_sent_ms >= since_ms;
     uint16_t n_s = (uint16_t)(input->now_ns / NS_PER_S - careful->since_s);
     double against = (double)careful->against, interval_s = (double)input->interval_ns / NS_PER_S;
-    double lossy = careful->is_paced ? LOSSY_PACED : LOSSY_AT_ONCE, per_s, more;
+    double lossy = careful->is_paced ? LOSSY_PACED : LOSSY_AT_ONCE, per_s, together, more;
 
     if (sample->min_rtt_us == 0 || reason == RIPTIDE_LEFT_OUT_UNUSED)
         return reason;
@@ -152,8 +179,11 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     if (careful->against >= TOO_LARGE || (is_earlier && !careful->is_raised))
         return RIPTIDE_LEFT_OUT_NOT;
     per_s = greater(careful->per_4s / 4.0, careful->flights / greater(interval_s, 1));
-    lossy = careful->flights == 1 && careful->per_4s <= RARE_PER_4S ? 2 * lossy : lossy;
-    against += (flight == LOSSY ? lossy : -1) / greater(per_s, 1);
+    together = per_s * ROUND_TRIPS_TOGETHER * careful->min_rtt_us / 1e6;
+    if (careful->flights == 1 && careful->per_4s <= RARE_PER_4S)
+        lossy *= 2;
+    lossy = greater(lossy, round_trips_lost(sample, input->cwnd, careful->is_paced));
+    against += (flight == LOSSY ? lesser(lossy, MOST_LOSSY) : -1) / greater(together, 1);
     careful->fitting = (uint8_t)lesser(greater(careful->fitting + (int)flight, 0), careful->wait);
     careful->against = (float)(against > TOO_LARGE - 0.01 ? TOO_LARGE : greater(against, 0));
     return RIPTIDE_LEFT_OUT_NOT;

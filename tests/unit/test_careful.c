@@ -406,9 +406,9 @@ TEST(losses_of_one_moment_cut_nothing)
     } cases[] = {
         { "a steady rate", "", 1, 20, 100, 60, 100, 10 },
         { "a new destination", "", 1, 2, 100, 10, 100, 10 },
-        { "a moment of few", "", 1, 20, 8, 1, 8, 8 },
-        { "a sudden crowd", "", 1, 20, 1, 1, 100, 25 },
-        { "long intervals, after a cut", "....xxxx", 10, 1, 1000, 6, 1000, 100 },
+        { "a second of few", "", 1, 20, 8, 1, 8, 6 },
+        { "a sudden crowd", "", 1, 20, 1, 1, 100, 3 },
+        { "long intervals, after a cut", "....xxxx", 10, 1, 1000, 6, 1000, 70 },
     };
 
     EACH(row, cases) {
@@ -419,6 +419,52 @@ TEST(losses_of_one_moment_cut_nothing)
         before = rounds(estimator, row->interval_s, row->n_rounds, row->n, 0);
         assert_row(rounds(estimator, row->interval_s, row->n_lossy_rounds, row->n_with_losses,
                           row->n_lossy) >= before);
+    }
+}
+
+/*
+ * Lossy flights in a row until the window is paced. A tail that is lost waits for a timer: on a short
+ * path that costs many round trips, and each flight counts twice.
+ */
+TEST(loss_counts_the_round_trips_that_it_cost)
+{
+    static const struct {
+        const char *what;
+        uint64_t busy_us;
+        int n_flights;
+    } cases[] = {
+        { "no time", 2 * RTT_US, 4 },
+        { "four round trips", 6 * RTT_US, 4 },
+        { "six round trips", 8 * RTT_US, 3 },
+        { "ten round trips", 12 * RTT_US, 2 },
+    };
+
+    EACH(row, cases) {
+        ESTIMATOR *estimator = begun(true);
+        struct riptide_sample lossy = closed(START, START, START / 4);
+        int n = 0;
+
+        flights(estimator, "..."); /* so that they are not rare */
+        lossy.busy_time_us = row->busy_us;
+        for (n = 0; n < 10 && !is_paced(estimator); n++)
+            tick(estimator, lossy);
+        assert_row(n == row->n_flights);
+    }
+}
+
+/* Twenty a second are four within two round trips of 100 ms: four times four make it too large. */
+TEST(flights_within_two_round_trips_are_one_step)
+{
+    for (int n_lossy = 15; n_lossy <= 16; n_lossy++) {
+        ESTIMATOR *estimator = begun(true);
+
+        for (int second = 0; second < 20; second++) {
+            add_times(estimator, 20, closed(START, START / 2, 0));
+            pass(estimator);
+        }
+        add_times(estimator, n_lossy, closed(START, START, START / 4));
+        pass(estimator);
+        assert_int_equal(is_paced(estimator), n_lossy == 16);
     }
 }
 
@@ -475,18 +521,27 @@ TEST(window_of_small_segments_is_not_given_for_large_ones)
     assert_int_equal(tick(estimator, busy(400)), START);
 }
 
-/* The mean of an hour, on a path with room for 50 segments, of which others take up to 30. */
+/*
+ * The mean of an hour, on a path with room for 50 segments, of which others take up to 30, another
+ * part in each two round trips.
+ */
 static double mean_window(bool can_pace, int per_s)
 {
-    enum { SECONDS = 3600, PATH = 50, OTHERS = 30 };
+    enum { SECONDS = 3600, PATH = 50, OTHERS = 30, ROOMS_PER_S = 1000000 / (2 * RTT_US) };
     ESTIMATOR *estimator = begun(can_pace);
     double sum = 0;
 
     for (int second = 0; second < SECONDS; second++) {
-        uint32_t cwnd = cwnd_of(estimator), room = PATH - below(OTHERS);
-        uint32_t lost = cwnd > (is_paced(estimator) ? 2 : 1) * room ? cwnd / 4 : 0;
+        uint32_t cwnd = cwnd_of(estimator), lost = 0;
 
-        add_times(estimator, per_s, closed(cwnd, cwnd, lost));
+        for (int i = 0; i < per_s; i++) {
+            if (per_s <= ROOMS_PER_S || i % (per_s / ROOMS_PER_S) == 0) {
+                uint32_t room = PATH - below(OTHERS);
+
+                lost = cwnd > (is_paced(estimator) ? 2 : 1) * room ? cwnd / 4 : 0;
+            }
+            add(estimator, closed(cwnd, cwnd, lost));
+        }
         sum += pass(estimator);
     }
     return sum / SECONDS;
