@@ -18,8 +18,9 @@ def read(folder):
     for path in sorted(Path(folder).rglob("*.[ch]")):
         name = path.with_suffix("")
         includes = INCLUDE.findall(path.read_text())
+        folders = (path.parent, Path(folder), Path(folder) / "common")
         found = {place.with_suffix("") for include in includes
-                 for place in (path.parent / include, Path(folder) / include) if place.exists()}
+                 for place in (start / include for start in folders) if place.exists()}
         graph.setdefault(name, set()).update(found - {name})
     return graph
 

@@ -19,7 +19,7 @@ faults=(
     --tsan lib/agent/agent.c
     '/^RIPTIDE_PUBLIC int riptide_agent_dispatch/,/^{/s/^{/{\n    static int calls; calls++;/' 'data race'
     # written through a null pointer; each of three tools finds it
-    --analyze lib/internal.c '/^void closep/,/^{/s/^{/{\n    int *nothing = NULL;\n\n    *nothing = *fdp;/'
+    --analyze lib/common/internal.c '/^void closep/,/^{/s/^{/{\n    int *nothing = NULL;\n\n    *nothing = *fdp;/'
     'analyzer-null-dereference|nullPointer|core.NullDereference'
     # what nobody calls
     --coverage lib/compute/estimator.c
@@ -37,13 +37,13 @@ faults=(
     --soak lib/apply/routes/router.c '/^int router_stop/,/^}/s/if (router->is_claimed)/if (false)/'
     'VIOLATION: riptided ended with'
 
-    fuzz:answer lib/netlink.c 's/error <= 0 ? error : -EBADMSG/error/' 'not so'
+    fuzz:answer lib/common/netlink.c 's/error <= 0 ? error : -EBADMSG/error/' 'not so'
     fuzz:config cli/config.c 's/"%.100s:%d: /"%.100s %d: /' 'not so'
     fuzz:control cli/request.c 's/!may_change/false/' 'not so'
     fuzz:event lib/apply/routes/plan.c
     's/touch_inside(router, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE)/0/' 'not so'
-    fuzz:event lib/route.c 's/&route->priority/\&route->table/' 'not so'
-    fuzz:event lib/route.c 's/&route->ifindex/\&route->table/' 'not so'
+    fuzz:event lib/common/route.c 's/&route->priority/\&route->table/' 'not so'
+    fuzz:event lib/common/route.c 's/&route->ifindex/\&route->table/' 'not so'
     fuzz:state lib/compute/state.c 's/cwnd + 0.5/cwnd + 1.5/' 'not so'
 )
 

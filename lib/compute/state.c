@@ -14,7 +14,7 @@
  * which a field is no number in its range is damaged.
  */
 #include "estimator.h"
-#include "observe/prefix_set.h"
+#include "prefix_set.h"
 #include "observe/sample.h"
 #include "prefix.h"
 

@@ -6,7 +6,7 @@
 #ifndef RIPTIDE_LIB_OBSERVE_FILTER_H
 #define RIPTIDE_LIB_OBSERVE_FILTER_H
 
-#include "observe/prefix_set.h"
+#include "prefix_set.h"
 
 #include <riptide/observe.h>
 

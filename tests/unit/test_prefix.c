@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lib/prefix: text to bytes and back, and containment at every bit. */
+/* lib/common/prefix: text to bytes and back, and containment at every bit. */
 #include "prefix.h"
 #include "unit.h"
 

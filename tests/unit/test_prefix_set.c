@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib/observe/prefix_set: what is left of prefixes that decide, and whether anything is admitted at
+ * lib/common/prefix_set: what is left of prefixes that decide, and whether anything is admitted at
  * all. What they decide is held against the plain evaluation of drawn scopes in test_filter.c.
  */
 #include "unit.h"
 #include "internal.h"
-#include "observe/prefix_set.h"
+#include "prefix_set.h"
 
 /* Prefixes with a verdict each, '+' or '-'; the first is the verdict on all other addresses. */
 static void fill(struct prefix_set *set, const char *text)

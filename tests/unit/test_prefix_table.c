@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lib/prefix_table against a model that cannot be wrong: an array with a place for every key. */
+/* lib/common/prefix_table against a model that cannot be wrong: an array with a place for every key. */
 #include "prefix.h"
 #include "prefix_table.h"
 #include "unit.h"

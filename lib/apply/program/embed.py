@@ -36,7 +36,8 @@ def compile_program(clang: str, source: Path) -> bytes:
     triple = machine.stdout.strip() or "x86_64-linux-gnu"
     with tempfile.NamedTemporaryFile(suffix=".o") as output:
         subprocess.run([clang, "-O2", "-target", "bpfel", "-mcpu=v2", "-Wall", "-Wextra", "-Werror",
-                        f"-I{source.parents[2]}", f"-I/usr/include/{triple}", "-c", source, "-o", output.name],
+                        f"-I{source.parents[2]}", f"-I{source.parents[2]}/common", f"-I/usr/include/{triple}",
+                        "-c", source, "-o", output.name],
                        check=True)
         return Path(output.name).read_bytes()
 

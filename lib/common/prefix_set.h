@@ -3,8 +3,8 @@
  * Prefixes that decide about addresses, the longest match first: those of a scope, and those of
  * this host. Sorted, without redundant ones. Pure except for memory.
  */
-#ifndef RIPTIDE_LIB_OBSERVE_PREFIX_SET_H
-#define RIPTIDE_LIB_OBSERVE_PREFIX_SET_H
+#ifndef RIPTIDE_LIB_PREFIX_SET_H
+#define RIPTIDE_LIB_PREFIX_SET_H
 
 #include <riptide/riptide.h>
 

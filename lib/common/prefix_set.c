@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sorting and simplifying prefixes; see prefix_set.h. */
-#include "observe/prefix_set.h"
+#include "prefix_set.h"
 
 #include "internal.h"
 #include "prefix.h"
