@@ -83,18 +83,19 @@ static void report_full(const struct daemon *daemon, bool is_full)
 void report_event(struct daemon *daemon, const struct riptide_agent_event *event)
 {
     static bool was_left_alone;
-    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
     const struct riptide_tick *tick = event->tick;
+    const struct riptide_agent_stats *stats;
 
-    /* Lines have named each. Without this one a reader would take the last of them for true. */
-    if (was_left_alone && stats->applier->left_alone == 0)
-        log_line(LOG_INFO, "no destination is left alone any more");
-    was_left_alone = stats->applier->left_alone > 0;
     switch (event->kind) {
     case RIPTIDE_AGENT_RULES:
         report_off(event->family == AF_INET ? "IPv4 routes" : "IPv6 routes", event->reason);
         break;
     case RIPTIDE_AGENT_TICK:
+        stats = riptide_agent_get_stats(daemon->agent);
+        /* Lines have named each. Without this one a reader would take the last of them for true. */
+        if (was_left_alone && stats->applier->left_alone == 0)
+            log_line(LOG_INFO, "no destination is left alone any more");
+        was_left_alone = stats->applier->left_alone > 0;
         report_full(daemon, daemon->health.unplaced > 0 || stats->estimator->is_full);
         log_line(LOG_DEBUG,
                  "tick: connections %" PRIu64 ", destinations %" PRIu64

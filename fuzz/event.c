@@ -116,7 +116,7 @@ static void check_inside(const struct router *router, const struct riptide_prefi
     for (uint32_t i = 0; i < router->targets.n; i++) {
         const struct target *target = router->targets.list[i];
 
-        CASE_CHECK(target->must_ask || (dst && !prefix_contains(dst, &target->wanted.dst)));
+        CASE_CHECK(target->ask == ASK_NOW || (dst && !prefix_contains(dst, &target->wanted.dst)));
     }
 }
 
@@ -163,7 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         CASE_CHECK(plan_want(&router, &some[i]) == 0);
     while ((message = messages_next(&bytes))) {
         for (uint32_t i = 0; i < router.targets.n; i++)
-            router.targets.list[i]->must_ask = false;
+            router.targets.list[i]->ask = ASK_NOT;
         router.all_touched[0] = router.all_touched[1] = TOUCH_NONE;
         router.scan_wanted = 0;
         check_as_route(message);

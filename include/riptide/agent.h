@@ -83,8 +83,9 @@ struct riptide_agent_stats {
     const char *state;           /* one line: what became of it at the start; NULL: not loaded */
     uint64_t suspended_until_ns; /* windows are tried again then; 0: they are not suspended */
     bool is_paused;              /* as requested; the backends may not have carried it out yet */
-    uint64_t closed_with_window; /* closed connections that opened with one, by the program's notes
-                                    or, without a holdout, as their destination has one */
+    uint64_t closed_with_window; /* closed connections that opened with a window of ours */
+    uint64_t closed_without;     /* and to destinations with a window, but without it, and not held
+                                    out: outside of the cgroup, from before it, or not noted */
 };
 
 /* A figure without and with windows, and its change with a 95 % confidence interval. */
@@ -163,18 +164,11 @@ int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix 
 int riptide_agent_next(struct riptide_agent *agent, uint32_t *cursor,
                        const struct riptide_window **windowp);
 
-enum riptide_arm {
-    RIPTIDE_ARM_WINDOW,
-    RIPTIDE_ARM_HOLDOUT, /* held out for comparison: it keeps the kernel's own window */
-};
-
 /*
- * The arm of an established connection of the program's cgroup, for figures of the host's own: by
- * the cookie of its socket (SO_COOKIE); where none is held out, by the peer. Outcomes:
- * RIPTIDE_E_UNKNOWN: it opened without a window, or there was no place to note it: do not count it.
+ * riptide_applier_annotate for one sample, for figures of the host's own by arm: `dst` and `cookie`
+ * (SO_COOKIE of the connection's socket) are enough. Errors: -ECHILD, -ESHUTDOWN.
  */
-int riptide_agent_arm_of(const struct riptide_agent *agent, const struct riptide_prefix *peer,
-                         uint64_t cookie, enum riptide_arm *armp);
+int riptide_agent_annotate(struct riptide_agent *agent, struct riptide_sample *sample);
 
 /* As riptide_estimator_set_hint and _remove_hint; windows change at the end of the round. */
 int riptide_agent_set_hint(struct riptide_agent *agent, const struct riptide_hint *hint,

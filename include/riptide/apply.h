@@ -23,7 +23,7 @@
 #ifndef RIPTIDE_APPLY_H
 #define RIPTIDE_APPLY_H
 
-#include <riptide/riptide.h>
+#include <riptide/observe.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -80,8 +80,12 @@ struct riptide_route {
     uint32_t base_initcwnd; /* of the base route; 0: not set or unknown */
     int error;              /* -errno where FAILED, else 0 */
     uint32_t backend;       /* RIPTIDE_ROUTES or RIPTIDE_PROGRAM */
-    char reason[96];        /* one line; empty where the request is fulfilled and in force. Of an
-                               applier alone a pause is in rules_reason and program_reason */
+    /*
+     * Why it is not in force, as a value and as one line; NONE and empty: it is, or is withdrawn as
+     * requested. Of an applier alone a pause is in rules_reason and program_reason.
+     */
+    enum riptide_reason reason_code;
+    char reason[96];
 };
 
 /* Of windows up to 10, 15, 20, 30, 40, 50, 60, 80, 100, 200, 500 segments, and above. */
@@ -96,17 +100,26 @@ struct riptide_program_counts {
     uint64_t held_out; /* not in the above */
     uint64_t by_cwnd[RIPTIDE_WINDOW_BUCKETS]; /* given windows, by size */
     uint64_t segments;                        /* of all of these */
+    /*
+     * Given, or held out, but there was no room to note that, as many connections are open: some
+     * 200,000 or more. Nothing is known of how they opened, so nobody counts them.
+     */
+    uint64_t not_noted;
 };
 
 /* Texts are one line, valid until the applier is freed; another text has another address. */
 struct riptide_applier_stats {
     uint32_t backend; /* enum riptide_backend: before the start as configured, then those in use */
+    bool can_pace;    /* first flights are paced where asked for: `pacing`, and the program, with
+                         Linux 6.1, is attached now */
     uint32_t is_idle; /* 1: each backend has given or refused what was set, and rules are in place
                          or paused; else 0 */
     const char *why;  /* why RIPTIDE_AUTO chose `backend`; NULL: before the start, or it did not */
     const char *rules_reason[2]; /* why TCP over IPv4 and over IPv6 does not use our routes, as
                                     "stopped"; NULL: it does, or will once the applier is idle */
     const char *program_reason;  /* why the program, if in use, gives no windows; or NULL */
+    enum riptide_reason rules_reason_code[2]; /* of these texts; NONE where they are NULL */
+    enum riptide_reason program_reason_code;
     const char *cgroup;          /* of the program; NULL: no program */
     uint64_t routes;             /* in the kernel */
     uint64_t routes_not_taken;   /* of those: TCP does not use them, as another rule is first */
@@ -199,10 +212,37 @@ int riptide_applier_set(struct riptide_applier *applier, const struct riptide_wa
 /*
  * A pause removes the rules, so that no local TCP uses our routes, and the program gives no
  * windows; all else goes on, and dispatch removes rules that another program restores. After it the
- * rules return as soon as the applier is idle. Errors: those of the kernel, after all that can be
- * paused is paused; dispatch tries the rest again each second; -ECHILD, -ESHUTDOWN.
+ * rules return as soon as the applier is idle. `reason` is that of the stats, such as
+ * RIPTIDE_REASON_PAUSED; RIPTIDE_REASON_NONE: no pause. `text` says more about it in one line, which
+ * the caller keeps until the next call; NULL: that of the reason. Errors: those of the kernel, after
+ * all that can be paused is paused; dispatch tries the rest again each second; -ECHILD, -ESHUTDOWN.
  */
-int riptide_applier_set_paused(struct riptide_applier *applier, bool is_paused);
+int riptide_applier_set_paused(struct riptide_applier *applier, enum riptide_reason reason,
+                               const char *text);
+
+/*
+ * From now on the program holds out this share of connections, 0 to 50 percent, in this phase, 0 or
+ * 1: a number of the caller's that comes back in the samples of these connections, as only those of
+ * one phase have been drawn with one share. Without the program: no effect. Errors: -ECHILD,
+ * -ESHUTDOWN. Outcomes: RIPTIDE_E_INVALID: no such share or phase.
+ */
+int riptide_applier_set_holdout(struct riptide_applier *applier, double percent, uint32_t phase);
+
+/*
+ * Says of n samples of this network namespace how their connections opened: sets initcwnd, arm,
+ * phase, together, paced and flight_ended, by their `cookie` and `dst`. The program has noted this
+ * for each connection to which it gave a window, or from which it held one out. Of others, those by
+ * a route have its window, if they are younger than route and rule; all else is 0.
+ *
+ * Call it once for each sample that the observer pops, before the sample is added: the note of a
+ * connection is removed with its `closed` sample, and flight_ended is set once. now_ns is the clock
+ * of the samples.
+ *
+ * A host that sends nothing through the observer can ask for a connection of its own at any time: by
+ * a sample with `dst` and `cookie` (SO_COOKIE) alone nothing is removed. Errors: -ECHILD.
+ */
+int riptide_applier_annotate(struct riptide_applier *applier, uint64_t now_ns,
+                             struct riptide_sample *samples, size_t n);
 
 /*
  * Does one piece of work: a buffer of notifications, a batch of routes, a batch of windows for the

@@ -13,6 +13,7 @@
 #define RIPTIDE_COMPUTE_H
 
 #include <riptide/observe.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,8 +39,7 @@ struct riptide_policy_input {
     const struct riptide_prefix *dst;              /* the destination */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
     uint64_t now_ns;                               /* combine: of this tick; add: of the last one */
-    uint32_t cwnd;      /* window of its new connections, segments; in add that of this one, so 0 if
-                           it was held out or windows were off; 0: none */
+    uint32_t cwnd;      /* window of its new connections, segments; 0: none, or it is off */
     uint32_t base_cwnd; /* window of its base route, segments; 0: unknown */
     bool can_pace;      /* of riptide_estimator_tick */
 };
@@ -117,6 +117,11 @@ struct riptide_estimator_config {
     /* The least rto_min of "bdp": 1 ms to RIPTIDE_RTO_MIN_LIMIT_US; default 0: it sets none. */
     uint32_t rto_min_floor_us;
     uint64_t ttl_ns; /* paper: t; life of a window without samples that count or keep it; 90 s */
+    /*
+     * riptide_estimator_load skips destinations that are not in it; its ports do not matter. It is
+     * copied. NULL (default): all are in it. An agent sets it to its observer's.
+     */
+    const struct riptide_scope *scope;
 };
 
 /* The window of one destination, and why; what is not known, or not by this policy, is 0. */
@@ -164,10 +169,26 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
 /*
  * Adds a sample to the coming tick: dst, cwnd, mss_bytes, rtt_us, min_rtt_us, delivery_rate_Bps,
  * acked_bytes, data_segs_out at least. Outcomes, counted: RIPTIDE_E_LEFT_OUT: no evidence for the
- * policy, but it may keep a window alive; or, not counted, `closed` and `shown`: it counted while
- * it was open. RIPTIDE_E_FULL, RIPTIDE_E_INVALID: refused. Errors: -ENOMEM.
+ * policy, but it may keep a window alive; or, not counted, `closed` and `shown` without
+ * `flight_ended`: it counted while it was open. RIPTIDE_E_FULL, RIPTIDE_E_INVALID: refused. Errors: -ENOMEM.
  */
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
+
+/*
+ * The same for an array of up to RIPTIDE_POPPED_SAMPLES samples; outcomes[i] is that of samples[i].
+ * Much faster for many destinations, as it fetches the memory of several at once. Errors: -ENOMEM,
+ * with a part of them added.
+ */
+int riptide_estimator_add_all(struct riptide_estimator *estimator,
+                              const struct riptide_sample *samples, size_t n, int *outcomes);
+
+/*
+ * Tells it the initcwnd of the route that the kernel has for a destination without ours
+ * (base_initcwnd of struct riptide_route), segments; 0: none. It bounds the window from below.
+ * Without a window of the destination: no effect.
+ */
+void riptide_estimator_set_base(struct riptide_estimator *estimator,
+                                const struct riptide_prefix *dst, uint32_t cwnd);
 
 /*
  * One round of Algorithm 1: computes every destination with samples, withdraws those whose time to
@@ -185,11 +206,24 @@ int riptide_estimator_pop(struct riptide_estimator *estimator,
                           const struct riptide_estimate **estimatep);
 
 /*
+ * The change that was popped last could not be handed on, as memory was short: it is popped again,
+ * with what is known by then. Call it before anything else is popped.
+ */
+void riptide_estimator_unpop(struct riptide_estimator *estimator);
+
+/*
  * Sets a hint at once. A prefix has at most one with an end and one without, which it replaces.
  * Errors: -EINVAL (`error`, which may be NULL, names the field). Outcomes: RIPTIDE_E_FULL.
  */
 int riptide_estimator_set_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
+
+/*
+ * Walks over all hints, in the order of their prefixes; *cursor begins at 0. Outcomes:
+ * RIPTIDE_E_DONE after the last.
+ */
+int riptide_estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
+                                struct riptide_hint *hint);
 
 /* Removes a hint of exactly this prefix, that with an end first. Outcomes: RIPTIDE_E_UNKNOWN. */
 int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
@@ -218,6 +252,10 @@ int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *
  */
 char *riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
                              uint64_t realtime_ns);
+
+/* Prints the same text, without memory for all of it. Errors: -EIO, of an earlier write as well. */
+int riptide_estimator_print(const struct riptide_estimator *estimator, FILE *out, uint64_t now_ns,
+                            uint64_t realtime_ns);
 
 /*
  * Loads the destinations of a state, each with its age by now; of a known one the newer window

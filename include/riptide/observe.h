@@ -25,7 +25,20 @@ extern "C" {
 
 struct riptide_observer;
 
-/* One connection, from struct tcp_info (linux/tcp.h). What the kernel does not report is 0. */
+/* To which side of the comparison of windows (riptide_verdict) a connection was drawn. */
+enum riptide_arm {
+    RIPTIDE_ARM_NONE,    /* to none: it opened where none is drawn, or this is not known */
+    RIPTIDE_ARM_WINDOW,  /* it opened with a window */
+    RIPTIDE_ARM_HOLDOUT, /* it was held out: it opened with the kernel's own window */
+};
+
+/*
+ * One connection, from struct tcp_info (linux/tcp.h). What the kernel does not report is 0.
+ *
+ * The observer leaves the members from `initcwnd` on 0: riptide_applier_annotate fills them in for
+ * the kernel's connections. A host with a stack of its own, such as QUIC, sets them itself; with
+ * `flight_ended` in one sample of each connection.
+ */
 struct riptide_sample {
     struct riptide_prefix dst;  /* the peer, full length; IPv4-mapped peers are IPv4 */
     uint64_t cookie;            /* the kernel's number for this socket, unique until reboot */
@@ -45,7 +58,14 @@ struct riptide_sample {
     uint16_t remote_port;
     bool closed;          /* its state when it closed; see destroy_events */
     bool shown;           /* by an earlier dump: to count each once, skip it if closed */
-    uint32_t reserved[8]; /* 0 */
+    bool paced;           /* its first flight left over a part of a round trip, not at once */
+    bool flight_ended;    /* the first sample of it after its first flight, which counts now */
+    uint32_t initcwnd;    /* segments of our window with which it opened; 0: not known, or not ours */
+    enum riptide_arm arm;
+    uint32_t phase;       /* of the holdout, as it opened (riptide_applier_set_holdout) */
+    uint32_t together;    /* connections that opened to its destination within a round trip up to
+                             it, itself included; 0: not known */
+    uint32_t reserved[4]; /* 0 */
 };
 
 /* Inclusive. */
@@ -135,6 +155,13 @@ int riptide_observer_dispatch(struct riptide_observer *observer);
  */
 #define RIPTIDE_POPPED_SAMPLES 16
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
+
+/*
+ * Whether the observer would hand out this sample: its peer is in the scope, as well as its ports,
+ * and is not local. For samples of a stack of the caller's own.
+ */
+bool riptide_observer_matches(const struct riptide_observer *observer,
+                              const struct riptide_sample *sample);
 
 /* Copies the first `size` bytes of the counters. */
 void riptide_observer_get_stats(const struct riptide_observer *observer,

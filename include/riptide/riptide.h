@@ -67,7 +67,71 @@ struct riptide_error {
     int64_t index; /* of the element that [] in `field` stands for; -1: none */
 };
 
-/* The enums with a word for each value, for logs. */
+/*
+ * Why a destination has no window, or another one than was asked for, or why windows are off. For
+ * programs, which compare values; the text beside it is for people, and may say more than
+ * riptide_name: numbers, names, what the kernel said.
+ */
+enum riptide_reason {
+    RIPTIDE_REASON_NONE, /* as it was asked for, and in force */
+
+    /* Windows of a backend, or of a family, are off. */
+    RIPTIDE_REASON_PAUSED,
+    RIPTIDE_REASON_STOPPED,
+    RIPTIDE_REASON_SUSPENDED,           /* by an agent, as windows did harm */
+    RIPTIDE_REASON_OTHER_BACKEND,       /* the program gives windows, and routes do not */
+    RIPTIDE_REASON_NOT_ATTACHED,        /* the program was detached, and cannot be attached again */
+    RIPTIDE_REASON_WAS_DETACHED,        /* the program was, for less than a second */
+    RIPTIDE_REASON_TABLE_IN_USE,        /* our table has routes of another protocol */
+    RIPTIDE_REASON_IPV6_FAILOVER,       /* main has routes in place of those of a silent gateway */
+    RIPTIDE_REASON_MAIN_HAS_CONDITIONS, /* a route of main depends on tos or source */
+    RIPTIDE_REASON_MAIN_HAS_RIVALS,     /* main has routes of one metric to one prefix */
+    RIPTIDE_REASON_NO_RULE_OF_MAIN,     /* no unconditional rule `lookup main` */
+    RIPTIDE_REASON_NO_PRIORITY,         /* there is none before that rule's */
+    RIPTIDE_REASON_PRIORITY_IN_USE,     /* another rule has that rule's */
+    RIPTIDE_REASON_GOTO,                /* another rule leads to the priority before that rule's */
+
+    /* A destination gets no route. "Base": the route that the kernel uses without us. */
+    RIPTIDE_REASON_NO_ROUTE,
+    RIPTIDE_REASON_OTHER_TABLE, /* a rule sends it to another table than main or ours */
+    RIPTIDE_REASON_LOCAL,       /* it is an address of this host */
+    RIPTIDE_REASON_BASE_UNREACHABLE,
+    RIPTIDE_REASON_BASE_NOT_UNICAST,
+    RIPTIDE_REASON_BASE_HAS_CONDITIONS,
+    RIPTIDE_REASON_BASE_EXPIRES,
+    RIPTIDE_REASON_BASE_LARGE_MTU,
+    RIPTIDE_REASON_BASE_LOCKS,
+    RIPTIDE_REASON_BASE_MULTIPATH,
+    RIPTIDE_REASON_BASE_HIDES_HOP,
+    RIPTIDE_REASON_BASE_ATTRIBUTE,    /* it has one that is not copied */
+    RIPTIDE_REASON_BASE_SUFFICES,     /* its initcwnd is no smaller, or by less than a step */
+    RIPTIDE_REASON_KERNEL_SUFFICES,   /* the kernel's window is no smaller */
+    RIPTIDE_REASON_NARROW_PATH,       /* connections show a smaller path MTU than the base has */
+    RIPTIDE_REASON_NO_POLICY_ROUTING, /* the kernel has none for the family */
+    RIPTIDE_REASON_QUERY_REFUSED,     /* the kernel does not tell its base */
+    RIPTIDE_REASON_QUERY_MALFORMED,   /* the kernel's answer about its base makes no sense */
+
+    /* The kernel refuses a route or a window: the text is the kernel's. */
+    RIPTIDE_REASON_REFUSED,
+    RIPTIDE_REASON_NO_GATEWAY, /* the gateway of the route is on no link */
+
+    /* A window is in force, and is not the one that was asked for. */
+    RIPTIDE_REASON_ABOVE_MAX,  /* that is above its cwnd_max */
+    RIPTIDE_REASON_BELOW_BASE, /* that is below the window without us */
+    RIPTIDE_REASON_UNPACED,    /* that fits only when paced; what cannot be is at most 24 */
+
+    /* There is no window for a destination. */
+    RIPTIDE_REASON_OFF,          /* a hint or a section of its prefix is `off` */
+    RIPTIDE_REASON_HELD_BACK,    /* the upper bound of a hint leaves the window without us */
+    RIPTIDE_REASON_OUT_OF_SCOPE, /* `learn` of the scope does not contain it */
+    RIPTIDE_REASON_EXCLUDED,     /* `exclude` of the scope contains it */
+    RIPTIDE_REASON_PORT,         /* the ports of the scope do not contain those of connections */
+    RIPTIDE_REASON_SHORT_PATH,   /* its round trips are too short */
+    RIPTIDE_REASON_NOT_LEARNED,  /* no connection to it has counted yet */
+    RIPTIDE_REASON_EXPIRED,      /* the last one that counted is older than the time to live */
+};
+
+/* The enums with a word for each value, for logs; of a reason with a line. */
 enum riptide_names {
     RIPTIDE_NAMES_OUTCOME,     /* enum riptide_outcome; 0 is success */
     RIPTIDE_NAMES_BACKEND,     /* enum riptide_backend */
@@ -75,6 +139,7 @@ enum riptide_names {
     RIPTIDE_NAMES_EVENT,       /* enum riptide_agent_event_kind */
     RIPTIDE_NAMES_ARM,         /* enum riptide_arm */
     RIPTIDE_NAMES_LEFT_OUT,    /* enum riptide_left_out */
+    RIPTIDE_NAMES_REASON,      /* enum riptide_reason */
 };
 
 /* "routes", "left alone"; "unknown" where there is no such value. Static. */

@@ -122,13 +122,9 @@ static void add_all(struct riptide_estimator *estimator, const struct plan *plan
                     const struct riptide_sample *samples)
 {
     for (uint32_t i = 0; i < plan->samples; i += BATCH) {
-        const struct riptide_sample *batch[BATCH];
-        struct before befores[BATCH];
         int outcomes[BATCH];
 
-        for (uint32_t j = 0; j < BATCH; j++)
-            batch[j] = &samples[i + j];
-        if (estimator_add_all(estimator, batch, BATCH, outcomes, befores) != 0)
+        if (riptide_estimator_add_all(estimator, &samples[i], BATCH, outcomes) != 0)
             exit(1);
     }
 }
@@ -222,7 +218,7 @@ static struct riptide_hint hint_of(uint32_t i, uint64_t now_ns)
 static void set_all_hints(struct riptide_estimator *estimator)
 {
     /* Some prefixes occur twice. */
-    for (uint32_t i = 0; estimator->n_hints < RIPTIDE_MAX_HINTS; i++) {
+    for (uint32_t i = 0; estimator->hints.n < RIPTIDE_MAX_HINTS; i++) {
         struct riptide_hint hint = hint_of(i, S);
 
         if (riptide_estimator_set_hint(estimator, &hint, NULL) != 0)

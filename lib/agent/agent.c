@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The public functions of an agent: its life, its fd, its events. round.c does the rounds. */
-#include "agent/parts.h"
-
-#include "apply/applier.h"
-#include "compute/estimator.h"
-#include "observe/observer.h"
+#include "parts.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -37,7 +33,6 @@ static int stages_new(struct riptide_agent *agent, struct riptide_error *error)
         r = riptide_applier_new(&agent->applier, &stages->applier, error);
     if (r < 0)
         return r;
-    agent->estimator->scope = &observer_filter(agent->observer)->prefixes;
     fds[0] = agent->timer_fd;
     fds[1] = riptide_observer_get_fd(agent->observer);
     fds[2] = riptide_applier_get_fd(agent->applier);
@@ -122,15 +117,13 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     agent->is_started = true;
     agent->backend = agent_applier_stats(agent).backend;
     if (agent->stages.has_prefixes && agent->backend == RIPTIDE_ROUTES)
-        applier_add_why(agent->applier,
-                        "prefixes get no windows, as routes serve single addresses");
+        snprintf(agent->why, sizeof(agent->why),
+                 "%s; prefixes get no windows, as routes serve single addresses",
+                 agent_applier_stats(agent).why);
     /* Where only routes give windows no connection can be drawn. */
     if (agent->backend & RIPTIDE_PROGRAM && !applier->dry_run)
         agent->experiment.holdout_percent = applier->holdout_percent;
     agent->experiment.seed = applier->holdout_seed;
-    /* The share of the first phase in both: some that have opened in it are still open. */
-    agent->estimator->holdout = ARM_SHARE(agent->experiment.holdout_percent);
-    agent->estimator->arms_seed = agent->experiment.seed;
     /* Behind what a predecessor had left. */
     if (state_load(agent) && error)
         error_set(error, "%s%s%s", error->text, error->text[0] ? "; " : "", agent->state_said.text);
@@ -250,15 +243,6 @@ static bool pop_round(struct riptide_agent *agent)
     return true;
 }
 
-int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **routep)
-{
-    int r = riptide_applier_pop(agent->applier, routep);
-
-    if (r == 0 && (*routep)->backend == RIPTIDE_ROUTES)
-        estimator_set_base(agent->estimator, &(*routep)->dst, (*routep)->base_initcwnd);
-    return r;
-}
-
 RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
                                      const struct riptide_agent_event **eventp)
 {
@@ -277,17 +261,6 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
     }
     *eventp = &agent->event;
     return 0;
-}
-
-int agent_apply_pause(struct riptide_agent *agent)
-{
-    const char *why = NULL;
-
-    if (agent->is_paused)
-        why = "paused";
-    else if (agent->experiment.suspension.until_ns > 0)
-        why = agent->experiment.why_suspended;
-    return applier_pause(agent->applier, why);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused)

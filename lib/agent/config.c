@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The agent's configuration: defaults, and values that join the stages. Pure. */
-#include "agent/parts.h"
-
-#include "compute/estimator.h"
-#include "observe/observer.h"
-#include "prefix.h"
+#include "parts.h"
 
 STRUCT_ENDS_WITH(struct riptide_agent_config, state);
 
@@ -17,16 +13,21 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
+/* The other built-in policies learn from open connections alone; a program's own may need all. */
+static bool learns_from_closed(const struct riptide_policy *policy)
+{
+    if (!policy || !policy->name)
+        return false; /* the estimator refuses it */
+    return policy == riptide_policy_find("careful") || !riptide_policy_find(policy->name);
+}
+
 /* Checks across stages, which the stages cannot do. */
 static int stages_join(struct stages *stages, struct riptide_error *error)
 {
-    const struct riptide_estimator_config *estimator = &stages->estimator;
+    struct riptide_estimator_config *estimator = &stages->estimator, defaults;
     struct riptide_observer_config *observer = &stages->observer;
     struct riptide_applier_config *applier = &stages->applier;
-    /* The other built-in policies learn from open connections alone; a program's may need all. */
-    bool needs_closed = estimator->policy == riptide_policy_find("careful") ||
-                        !riptide_policy_find(estimator->policy->name) ||
-                        applier->holdout_percent > 0;
+    bool needs_closed = applier->holdout_percent > 0 || learns_from_closed(estimator->policy);
     bool has_prefixes4 = estimator->prefix_len4 < 32, has_prefixes6 = estimator->prefix_len6 < 128;
 
     if (stages->agent.interval_ns < NS_PER_S / 100 || stages->agent.interval_ns > 3600 * NS_PER_S)
@@ -35,7 +36,9 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         return error_set_field(error, "max_share", "%g; must be 0 to 1", stages->agent.max_share);
     if (stages->agent.state && stages->agent.state[0] != '/')
         return error_set_field(error, "state", "%s; must be an absolute path", stages->agent.state);
-    if (estimator->ttl_ns <= stages->agent.interval_ns && estimator->ttl_ns == TTL_DEFAULT_NS)
+    /* An interval that leaves no room for the default is the wrong value, not the default. */
+    riptide_estimator_config_init(&defaults, sizeof(defaults));
+    if (estimator->ttl_ns <= stages->agent.interval_ns && estimator->ttl_ns == defaults.ttl_ns)
         return error_set_field(error, "interval_ns",
                                "must be shorter than the time to live, or windows expire at once");
     if (estimator->ttl_ns <= stages->agent.interval_ns)
@@ -53,6 +56,7 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
     applier->max_windows = estimator->max_destinations < RIPTIDE_MAX_DESTINATIONS / 2
                                ? 2 * estimator->max_destinations
                                : RIPTIDE_MAX_DESTINATIONS;
+    estimator->scope = &observer->scope;
     if (observer->destroy_events == RIPTIDE_DESTROY_EVENTS_AUTO)
         observer->destroy_events =
             needs_closed ? RIPTIDE_DESTROY_EVENTS_YES : RIPTIDE_DESTROY_EVENTS_NO;
@@ -70,13 +74,16 @@ int agent_config_take(struct stages *stages, const struct riptide_agent_config *
     int r;
 
     riptide_agent_config_init(&stages->agent, sizeof(stages->agent));
+    riptide_observer_config_init(&stages->observer, sizeof(stages->observer));
+    riptide_estimator_config_init(&stages->estimator, sizeof(stages->estimator));
     riptide_applier_config_init(&stages->applier, sizeof(stages->applier));
     r = config_take(&stages->agent, sizeof(stages->agent), "agent", "size", config, error);
     if (r == 0)
-        r = observer_config_take(&stages->observer, given->observer, error);
+        r = config_take(&stages->observer, sizeof(stages->observer), "observer", "observer.size",
+                        given->observer, error);
     if (r == 0)
-        r = estimator_config_take(&stages->estimator, given->estimator, error);
-    /* Values taken from the estimator may be invalid here: the result is checked. */
+        r = config_take(&stages->estimator, sizeof(stages->estimator), "estimator",
+                        "estimator.size", given->estimator, error);
     if (r == 0)
         r = config_take(&stages->applier, sizeof(stages->applier), "applier", "applier.size",
                         given->applier, error);

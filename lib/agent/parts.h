@@ -3,9 +3,9 @@
 #ifndef RIPTIDE_LIB_AGENT_PARTS_H
 #define RIPTIDE_LIB_AGENT_PARTS_H
 
-#include "agent/interval.h"
 #include "internal.h"
-#include "verdict/verdict.h"
+#include "interval.h"
+#include "verdict.h"
 
 #include <riptide/agent.h>
 #include <stdio.h>
@@ -47,12 +47,13 @@ struct riptide_agent {
     uint32_t backend; /* enum riptide_backend: in use; until the start, those to be tried */
     bool is_started;
     bool is_paused;                  /* as asked for */
+    char why[320];                   /* of the applier's choice, and what is lost by it; or empty */
     char *state;                     /* path of its file; NULL: none */
     struct riptide_error state_said; /* what became of that at the start; empty: not loaded */
     char *kept_outcomes; /* of a loaded state, where none is held out: text for the next state */
     struct experiment experiment;
-    uint32_t flights_wait[2];    /* for families[]: rounds until first flights are judged */
-    uint64_t closed_with_window; /* as struct riptide_agent_stats has it */
+    uint64_t closed_with_window, closed_without; /* as struct riptide_agent_stats has them */
+    uint64_t overflow;                           /* windows that the applier had no place for */
     enum round round;
     uint64_t next_ns, armed_ns; /* when the next round begins; for when the timer is set */
     struct riptide_tick tick;   /* of the present round */
@@ -79,17 +80,6 @@ struct riptide_agent {
     struct riptide_agent_stats stats;
 };
 
-/* agent.c */
-
-/* Pauses the applier while a pause was asked for or windows are suspended. */
-int agent_apply_pause(struct riptide_agent *agent);
-
-/*
- * Takes the next outcome of the applier, and gives the window of a base route to the estimator: it
- * is the lower bound of windows, and flights are judged by it.
- */
-int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **routep);
-
 /* window.c */
 
 /*
@@ -102,6 +92,15 @@ void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst,
 /* The stats of its applier; their reasons tell of a suspension, too. */
 struct riptide_applier_stats agent_applier_stats(const struct riptide_agent *agent);
 
+/* Pauses the applier while a pause was asked for or windows are suspended. */
+int agent_apply_pause(struct riptide_agent *agent);
+
+/*
+ * Takes the next outcome of the applier, and gives the window of a base route to the estimator,
+ * which bounds windows by it from below.
+ */
+int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **routep);
+
 /* state.c */
 
 /*
@@ -112,7 +111,9 @@ bool state_load(struct riptide_agent *agent);
 
 /* state_text.c */
 
-struct clocks;
+struct clocks {
+    uint64_t now_ns, realtime_ns; /* the estimator's, and CLOCK_REALTIME then */
+};
 
 void state_text_put(FILE *out, const struct riptide_agent *agent, struct clocks clocks);
 

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A round, from its timer to its last route; and what closed connections of it decide. */
-#include "agent/parts.h"
-
-#include "apply/applier.h"
-#include "compute/estimator.h"
-#include "observe/observer.h"
-#include "observe/sample.h"
+#include "parts.h"
 #include "prefix.h"
 
 #include <errno.h>
@@ -15,9 +10,6 @@
 
 /* In a dispatch, so that 10,000 windows at once do not delay the caller's loop. */
 enum { MAX_HANDED = 256, MAX_DROPPED = 4096 };
-
-/* Rounds until first flights are judged again: older connections had no window. */
-enum { FLIGHTS_WAIT = 3 };
 
 int round_arm(struct riptide_agent *agent)
 {
@@ -42,7 +34,7 @@ static void end_observing(struct riptide_agent *agent, bool is_complete)
     agent->tick.interval_ns = agent->interval.current_ns;
     /* In each round, as AUTO chooses at the start, and a detached program paces nothing. */
     riptide_estimator_tick(agent->estimator, read_clock(CLOCK_BOOTTIME),
-                           applier_can_pace(agent->applier));
+                           agent_applier_stats(agent).can_pace);
     agent->round = ROUND_HANDING;
 }
 
@@ -78,9 +70,13 @@ static int hand_over(struct riptide_agent *agent)
             .rtt_us = estimate->min_rtt_us,
         };
         r = riptide_applier_set(agent->applier, &wanted);
-        if (r < 0)
+        if (r < 0) {
+            /* In this round memory may be as short again: it waits for the next one. */
+            riptide_estimator_unpop(agent->estimator);
+            agent->round = ROUND_APPLYING;
             return r;
-        agent->estimator->stats.overflow += r == RIPTIDE_E_FULL;
+        }
+        agent->overflow += r == RIPTIDE_E_FULL;
     }
     return agent->round == ROUND_HANDING ? 0 : round_on_applier(agent);
 }
@@ -111,23 +107,8 @@ static void judge_outcomes(struct riptide_agent *agent, uint64_t now_ns)
     if (experiment->holdout_percent > 0) {
         if (experiment_judge(experiment, now_ns) != SUSPENSION_SAME)
             agent_apply_pause(agent);
-        applier_set_holdout(agent->applier, ARM_SHARE(phase_percent(experiment, experiment->phase)),
-                            experiment->phase);
-    }
-}
-
-/* Connections that open without our window show nothing about it. */
-static void judge_flights(struct riptide_agent *agent)
-{
-    const struct riptide_applier_stats stats = agent_applier_stats(agent);
-    bool is_by_program = agent->backend & RIPTIDE_PROGRAM && !stats.program_reason;
-
-    for (int i = 0; i < 2; i++) {
-        bool is_given = is_by_program || !stats.rules_reason[i];
-        uint32_t *wait = &agent->flights_wait[i];
-
-        *wait = is_given && !agent->stages.applier.dry_run ? *wait - (*wait > 0) : FLIGHTS_WAIT;
-        agent->estimator->gives_none[i] = *wait > 0;
+        riptide_applier_set_holdout(agent->applier, phase_percent(experiment, experiment->phase),
+                                    experiment->phase);
     }
 }
 
@@ -157,36 +138,33 @@ static void begin_round(struct riptide_agent *agent, uint64_t now_ns)
     agent->next = (struct riptide_tick){ 0 };
     drop_unpopped(agent);
     judge_outcomes(agent, now_ns);
-    judge_flights(agent);
     agent->round = ROUND_OBSERVING;
     start_dump(agent);
 }
 
 /*
- * Enters a closed connection, to a destination that had this before it: the time of the path is
- * that from before the sample, whose own time depends on its arm.
+ * Counts a closed connection, and enters its outcome where it was drawn to an arm. The time of its
+ * path is that from before this sample, whose own depends on its arm.
  */
-static void enter_closed(struct riptide_agent *agent, const struct riptide_sample *sample,
-                         const struct before *before)
+static void enter_closed(struct riptide_agent *agent, const struct riptide_sample *sample)
 {
     struct experiment *experiment = &agent->experiment;
-    struct opened opened = { ARM_WINDOW, HOLDOUT_FIRST };
-    bool is_on = experiment->holdout_percent > 0;
-    bool is_noted = is_on && applier_find_opened(agent->applier, sample->cookie, true, &opened);
-    bool is_given =
-        !is_on && before->cwnd > 0 && agent->flights_wait[family_index(sample->dst.family)] == 0 &&
-        (agent->backend & RIPTIDE_PROGRAM || applier_has_route(agent->applier, &sample->dst));
+    struct riptide_estimate before = { .cwnd = 0 };
     enum outcome_entry entry = OUTCOME_WITHOUT;
     struct outcome outcome;
 
-    if (is_noted ? opened.arm == ARM_WINDOW : is_given)
+    riptide_estimator_find(agent->estimator, &sample->dst, &before);
+    if (sample->initcwnd > 0)
         agent->closed_with_window++;
-    if (is_noted)
-        entry = outcome_of(&outcome, sample, before->min_rtt_us);
+    else if (sample->arm == RIPTIDE_ARM_NONE && before.cwnd > 0)
+        agent->closed_without++;
+    if (experiment->holdout_percent == 0 || (sample->arm == RIPTIDE_ARM_NONE && before.cwnd == 0))
+        return;
+    if (sample->arm != RIPTIDE_ARM_NONE)
+        entry = outcome_of(&outcome, sample, before.min_rtt_us);
     if (entry == OUTCOME_COUNTS)
-        experiment_enter(experiment, opened, &outcome, &sample->dst);
-    if (is_noted || (is_on && before->cwnd > 0))
-        experiment->entries[entry]++;
+        experiment_enter(experiment, sample, &outcome);
+    experiment->entries[entry]++;
 }
 
 /* The estimator counts invalid samples, and those that it has no place for. */
@@ -206,9 +184,7 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
     if (r < 0)
         return r;
     /* Scopes decide about hosts only; the estimator refuses, and counts, what is none. */
-    if (prefix_is_valid_host(&sample->dst) &&
-        (!filter_matches(observer_filter(agent->observer), sample) ||
-         sample_is_local(sample->dst.family, sample->dst.addr)))
+    if (prefix_is_valid_host(&sample->dst) && !riptide_observer_matches(agent->observer, sample))
         return RIPTIDE_E_UNKNOWN;
     r = riptide_estimator_add(agent->estimator, sample);
     count_sample(agent->round == ROUND_OBSERVING ? &agent->tick : &agent->next, sample, r);
@@ -220,25 +196,30 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
  * the last ones are fetched into the caches, from which the kernel's walk has evicted them.
  * Outcome: RIPTIDE_E_DONE.
  */
-static int add_buffer(struct riptide_agent *agent, struct riptide_tick *tick)
+static int add_buffer(struct riptide_agent *agent, struct riptide_tick *tick, uint64_t now_ns)
 {
-    const struct riptide_sample *samples[RIPTIDE_POPPED_SAMPLES];
-    struct before befores[RIPTIDE_POPPED_SAMPLES];
+    struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES];
     int outcomes[RIPTIDE_POPPED_SAMPLES], popped, r;
+    const struct riptide_sample *sample;
     size_t n = 0;
 
     do {
-        popped = riptide_observer_pop(agent->observer, &samples[n]);
-        if (popped == 0 && ++n < RIPTIDE_POPPED_SAMPLES)
-            continue;
-        r = estimator_add_all(agent->estimator, samples, n, outcomes, befores);
+        popped = riptide_observer_pop(agent->observer, &sample);
+        if (popped == 0) {
+            samples[n] = *sample;
+            if (++n < RIPTIDE_POPPED_SAMPLES)
+                continue;
+        }
+        riptide_applier_annotate(agent->applier, now_ns, samples, n);
+        for (size_t i = 0; i < n; i++) {
+            if (samples[i].closed)
+                enter_closed(agent, &samples[i]);
+        }
+        r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes);
         if (r < 0)
             return r;
-        for (size_t i = 0; i < n; i++) {
-            if (samples[i]->closed)
-                enter_closed(agent, samples[i], &befores[i]);
-            count_sample(tick, samples[i], outcomes[i]);
-        }
+        for (size_t i = 0; i < n; i++)
+            count_sample(tick, &samples[i], outcomes[i]);
         n = 0;
     } while (popped == 0);
     return popped == RIPTIDE_E_DONE ? popped : 0;
@@ -252,7 +233,7 @@ int round_on_observer(struct riptide_agent *agent)
     int dispatched = riptide_observer_dispatch(agent->observer), added = 0;
 
     if (dispatched >= 0)
-        added = add_buffer(agent, tick);
+        added = add_buffer(agent, tick, began_ns);
     if (is_dump)
         tick->observe_cpu_ns += cpu_ns_since(cpu_ns, began_ns);
     if (dispatched < 0 && is_dump)

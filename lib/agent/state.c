@@ -3,8 +3,7 @@
  * The state of an agent in its file, which is replaced whole or not at all. compute/state.c and
  * state_text.c define the text.
  */
-#include "agent/parts.h"
-#include "compute/estimator.h"
+#include "parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +27,7 @@ static void put_state(FILE *out, const struct riptide_agent *agent)
 {
     const struct clocks clocks = read_clocks();
 
-    state_put(out, agent->estimator, clocks);
+    riptide_estimator_print(agent->estimator, out, clocks.now_ns, clocks.realtime_ns);
     state_text_put(out, agent, clocks);
 }
 

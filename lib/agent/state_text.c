@@ -13,8 +13,7 @@
  * until_ns is of CLOCK_REALTIME, the only clock that continues through a reboot. A wait ends then,
  * but lasts no longer than was left when it was saved, where that clock was set back.
  */
-#include "agent/parts.h"
-#include "compute/estimator.h"
+#include "parts.h"
 #include "prefix.h"
 
 #include <inttypes.h>
@@ -33,17 +32,18 @@ enum { LINE_BYTES = 256 };
 static void put_hints(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct riptide_hint hint;
+    uint32_t cursor = 0;
 
-    for (uint32_t i = 0; i < estimator->n_hints; i++) {
-        const struct riptide_hint *hint = &estimator->hints[i].hint;
-        uint64_t left_ns = hint->until_ns - clocks.now_ns;
+    while (riptide_estimator_next_hint(estimator, &cursor, &hint) == 0) {
+        uint64_t left_ns = hint.until_ns - clocks.now_ns;
 
-        if (hint->until_ns == RIPTIDE_NEVER_NS || hint->until_ns <= clocks.now_ns)
+        if (hint.until_ns == RIPTIDE_NEVER_NS || hint.until_ns <= clocks.now_ns)
             continue;
-        riptide_prefix_format(&hint->dst, dst);
+        riptide_prefix_format(&hint.dst, dst);
         fprintf(out,
                 "hint=%s cwnd_max=%" PRIu32 " off=%d until_ns=%" PRIu64 " left_ns=%" PRIu64 "\n",
-                dst, hint->cwnd_max, hint->off, clocks.realtime_ns + left_ns, left_ns);
+                dst, hint.cwnd_max, hint.off, clocks.realtime_ns + left_ns, left_ns);
     }
 }
 
@@ -99,11 +99,11 @@ static bool load_hint(struct riptide_estimator *estimator, const char *line, str
 {
     const char *dst = line + strlen("hint=");
     bool is_damaged = false;
-    uint64_t until_ns = state_number(line, " until_ns=", UINT64_MAX, &is_damaged);
-    uint64_t left_ns = state_number(line, " left_ns=", MOST_LEFT_NS, &is_damaged);
+    uint64_t until_ns = field_number(line, " until_ns=", UINT64_MAX, &is_damaged);
+    uint64_t left_ns = field_number(line, " left_ns=", MOST_LEFT_NS, &is_damaged);
     struct riptide_hint hint = {
-        .cwnd_max = (uint32_t)state_number(line, " cwnd_max=", UINT32_MAX, &is_damaged),
-        .off = state_number(line, " off=", 1, &is_damaged),
+        .cwnd_max = (uint32_t)field_number(line, " cwnd_max=", UINT32_MAX, &is_damaged),
+        .off = field_number(line, " off=", 1, &is_damaged),
     };
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
 
@@ -140,14 +140,14 @@ static bool load_experiment(struct experiment *experiment, const char *line, str
                             struct riptide_error *said)
 {
     bool is_damaged = false;
-    uint32_t percent = (uint32_t)state_number(line, "experiment=", 100, &is_damaged);
-    uint64_t phase = state_number(line, " phase=", HOLDOUT_PHASES - 1, &is_damaged);
-    uint64_t n_stretches = state_number(line, " stretches=", INT32_MAX, &is_damaged);
-    uint64_t until_ns = state_number(line, " until_ns=", UINT64_MAX, &is_damaged);
-    uint64_t given_ns = state_number(line, " given_ns=", UINT64_MAX, &is_damaged);
+    uint32_t percent = (uint32_t)field_number(line, "experiment=", 100, &is_damaged);
+    uint64_t phase = field_number(line, " phase=", HOLDOUT_PHASES - 1, &is_damaged);
+    uint64_t n_stretches = field_number(line, " stretches=", INT32_MAX, &is_damaged);
+    uint64_t until_ns = field_number(line, " until_ns=", UINT64_MAX, &is_damaged);
+    uint64_t given_ns = field_number(line, " given_ns=", UINT64_MAX, &is_damaged);
     struct suspension loaded = {
-        .wait_ns = state_number(line, " wait_ns=", MOST_WAIT_NS, &is_damaged),
-        .shown_ns = state_number(line, " shown_ns=", INT64_MAX / 2, &is_damaged),
+        .wait_ns = field_number(line, " wait_ns=", MOST_WAIT_NS, &is_damaged),
+        .shown_ns = field_number(line, " shown_ns=", INT64_MAX / 2, &is_damaged),
     };
 
     if (is_damaged || !is_of(line, "experiment="))

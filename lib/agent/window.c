@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What an agent knows: one destination, all of them, and the counters of its stages. */
-#include "agent/parts.h"
-
-#include "apply/applier.h"
-#include "compute/estimator.h"
+#include "parts.h"
 #include "prefix.h"
 
 #include <stdio.h>
@@ -35,10 +32,11 @@ static bool find_given(const struct riptide_agent *agent, enum riptide_backend b
 
 /*
  * What one backend has of the window's destination, or `popped` of it, with the reason that it is
- * not in force; `why` NULL: it is. NULL: it has nothing.
+ * not in force; `why` NULL and `code` NONE: it is. NULL: it has nothing.
  */
 static const struct riptide_route *fill_given(const struct riptide_agent *agent,
-                                              enum riptide_backend backend, const char *why,
+                                              enum riptide_backend backend,
+                                              enum riptide_reason code, const char *why,
                                               const struct riptide_route *popped,
                                               struct riptide_route *given)
 {
@@ -54,7 +52,9 @@ static const struct riptide_route *fill_given(const struct riptide_agent *agent,
     if (is_off && given->state == RIPTIDE_ROUTE_WITHDRAWN) {
         riptide_prefix_format(&estimate->hint, off);
         snprintf(given->reason, sizeof(given->reason), "windows are off for %s", off);
+        given->reason_code = RIPTIDE_REASON_OFF;
     } else if (given->state == RIPTIDE_ROUTE_APPLIED && !popped && why) {
+        given->reason_code = code;
         /* Of a suspension without the numbers of connections, for which there is no room. */
         snprintf(given->reason, sizeof(given->reason), "%.*s",
                  (int)(strlen(why) < sizeof(given->reason) ? strlen(why) : strcspn(why, ";")), why);
@@ -66,6 +66,7 @@ void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst,
                  const struct riptide_route *popped)
 {
     const struct riptide_applier_stats stats = agent_applier_stats(agent);
+    const int i = family_index(dst->family);
     struct riptide_window *window = &agent->window;
 
     *window = (struct riptide_window){ .dst = *dst };
@@ -73,10 +74,11 @@ void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst,
         window->estimate = &agent->estimate;
         window->dst = agent->estimate.dst;
     }
-    window->route = fill_given(agent, RIPTIDE_ROUTES, stats.rules_reason[family_index(dst->family)],
-                               popped, &agent->route);
-    window->program = fill_given(agent, agent->backend & ~(uint32_t)RIPTIDE_ROUTES,
-                                 stats.program_reason, popped, &agent->program);
+    window->route = fill_given(agent, RIPTIDE_ROUTES, stats.rules_reason_code[i],
+                               stats.rules_reason[i], popped, &agent->route);
+    window->program =
+        fill_given(agent, agent->backend & ~(uint32_t)RIPTIDE_ROUTES, stats.program_reason_code,
+                   stats.program_reason, popped, &agent->program);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
@@ -107,31 +109,41 @@ struct riptide_applier_stats agent_applier_stats(const struct riptide_agent *age
     struct riptide_applier_stats stats;
 
     riptide_applier_get_stats(agent->applier, &stats, sizeof(stats));
+    if (agent->why[0])
+        stats.why = agent->why;
     return stats;
 }
 
-RIPTIDE_PUBLIC int riptide_agent_arm_of(const struct riptide_agent *agent,
-                                        const struct riptide_prefix *peer, uint64_t cookie,
-                                        enum riptide_arm *armp)
+int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **routep)
 {
-    const struct riptide_applier_stats stats = agent_applier_stats(agent);
-    struct opened opened = { .arm = ARM_WINDOW };
-    const struct riptide_route *given;
-    bool is_given;
+    int r = riptide_applier_pop(agent->applier, routep);
 
-    if (agent->round == ROUND_STOPPED || agent->stages.applier.dry_run)
-        return RIPTIDE_E_UNKNOWN;
-    if (agent->experiment.holdout_percent > 0)
-        is_given = applier_find_opened(agent->applier, cookie, false, &opened);
-    else if (!stats.program_reason &&
-             riptide_applier_find(agent->applier, peer, RIPTIDE_PROGRAM, &given) == 0)
-        is_given = true;
-    else /* A route gives its window to all. */
-        is_given = applier_has_route(agent->applier, peer);
-    if (!is_given)
-        return RIPTIDE_E_UNKNOWN;
-    *armp = opened.arm == ARM_HOLDOUT ? RIPTIDE_ARM_HOLDOUT : RIPTIDE_ARM_WINDOW;
-    return 0;
+    if (r == 0 && (*routep)->backend == RIPTIDE_ROUTES)
+        riptide_estimator_set_base(agent->estimator, &(*routep)->dst, (*routep)->base_initcwnd);
+    return r;
+}
+
+int agent_apply_pause(struct riptide_agent *agent)
+{
+    const struct experiment *experiment = &agent->experiment;
+    enum riptide_reason reason = RIPTIDE_REASON_NONE;
+    const char *text = NULL;
+
+    if (agent->is_paused) {
+        reason = RIPTIDE_REASON_PAUSED;
+    } else if (experiment->suspension.until_ns > 0) {
+        reason = RIPTIDE_REASON_SUSPENDED;
+        text = experiment->why_suspended;
+    }
+    return riptide_applier_set_paused(agent->applier, reason, text);
+}
+
+RIPTIDE_PUBLIC int riptide_agent_annotate(struct riptide_agent *agent,
+                                          struct riptide_sample *sample)
+{
+    int r = can_act(agent->pid, agent->round == ROUND_STOPPED, NULL);
+
+    return r < 0 ? r : riptide_applier_annotate(agent->applier, read_clock(CLOCK_BOOTTIME), sample, 1);
 }
 
 RIPTIDE_PUBLIC const struct riptide_agent_stats *
@@ -141,6 +153,7 @@ riptide_agent_get_stats(struct riptide_agent *agent)
                                sizeof(agent->observer_stats));
     riptide_estimator_get_stats(agent->estimator, &agent->estimator_stats,
                                 sizeof(agent->estimator_stats));
+    agent->estimator_stats.overflow += agent->overflow;
     agent->applier_stats = agent_applier_stats(agent);
     agent->stats = (struct riptide_agent_stats){
         .observer = &agent->observer_stats,
@@ -150,6 +163,7 @@ riptide_agent_get_stats(struct riptide_agent *agent)
         .suspended_until_ns = agent->experiment.suspension.until_ns,
         .is_paused = agent->is_paused,
         .closed_with_window = agent->closed_with_window,
+        .closed_without = agent->closed_without,
     };
     return &agent->stats;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The applier: gives windows by the router, by the program, or by both, on one fd. */
 #include "apply/applier.h"
+#include "apply/opened.h"
 #include "apply/program/program.h"
 #include "apply/routes/router.h"
 #include "internal.h"
@@ -36,6 +37,8 @@ struct riptide_applier {
     uint32_t n_ticks;  /* seconds since the start, up to SHARE_S */
     uint64_t in_force; /* a bit for each of these, the last one lowest: windows were in force */
     bool is_started, is_stopped;
+    enum riptide_reason paused; /* why windows are off; NONE: they are not */
+    const char *paused_text;
     struct riptide_route popped, found;
 };
 
@@ -158,6 +161,12 @@ RIPTIDE_PUBLIC struct riptide_applier *riptide_applier_free(struct riptide_appli
     return NULL;
 }
 
+/* Adds to the reason of AUTO's choice what is lost by it. */
+static void add_why(struct riptide_applier *applier, const char *text)
+{
+    error_set(&applier->why, "%s; %s", applier->why.text, text);
+}
+
 /*
  * The program first: where AUTO has it, routes are only of use to connections that restart after
  * idle time, and may be missing.
@@ -182,6 +191,7 @@ static int start_backends(struct riptide_applier *applier, struct riptide_error 
     }
     if (r < 0)
         return r;
+    applier->router->now_ns = read_clock(CLOCK_BOOTTIME);
     r = router_start(applier->router, has(applier, RIPTIDE_ROUTES), error);
     if (r < 0 && is_auto && applier->backend == RIPTIDE_BOTH) {
         error_set(&applier->why, "no routes: %s", error_without_field(error));
@@ -190,7 +200,7 @@ static int start_backends(struct riptide_applier *applier, struct riptide_error 
         r = router_start(applier->router, false, error);
     }
     if (r == 0 && is_auto && applier->has_cgroup && has(applier, RIPTIDE_ROUTES))
-        applier_add_why(applier, "routes serve all of the host, not its cgroup alone");
+        add_why(applier, "routes serve all of the host, not its cgroup alone");
     return r;
 }
 
@@ -246,7 +256,7 @@ RIPTIDE_PUBLIC int riptide_applier_stop(struct riptide_applier *applier)
 
     if (is_forked(applier->pid, NULL))
         return -ECHILD;
-    applier_pause(applier, "stopped");
+    riptide_applier_set_paused(applier, RIPTIDE_REASON_STOPPED, NULL);
     applier->is_started = applier->is_stopped = true;
     set_work(applier, true);
     if (applier->program)
@@ -292,26 +302,25 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
     return r;
 }
 
-int applier_pause(struct riptide_applier *applier, const char *why)
+RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier,
+                                              enum riptide_reason reason, const char *text)
 {
+    const bool is_paused = reason != RIPTIDE_REASON_NONE;
     int r = can_act(applier->pid, applier->is_stopped, NULL);
 
     if (r < 0)
         return r;
     set_work(applier, true);
+    applier->paused = reason;
+    applier->paused_text = text ? text : reason_text(reason);
     if (has(applier, RIPTIDE_PROGRAM))
-        applier->program->why_paused = why;
+        applier->program->is_paused = is_paused;
     if (common_of(applier))
-        common_of(applier)->is_paused = why != NULL;
+        common_of(applier)->is_paused = is_paused;
     /* The first second counts as the start leaves it: a state may bring a pause. */
     if (applier->n_ticks <= 1)
-        applier->in_force = !why;
-    return has(applier, RIPTIDE_ROUTES) ? router_set_paused(applier->router, why) : 0;
-}
-
-RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier, bool is_paused)
-{
-    return applier_pause(applier, is_paused ? "paused" : NULL);
+        applier->in_force = !is_paused;
+    return has(applier, RIPTIDE_ROUTES) ? router_set_paused(applier->router, is_paused) : 0;
 }
 
 /* Some seconds have passed. */
@@ -325,7 +334,7 @@ static void tick(struct riptide_applier *applier, uint64_t n_seconds)
         plan_tick(applier->router, (uint32_t)n_seconds);
     /* With both the rules decide, as they give windows to all connections. */
     is_in_force = has(applier, RIPTIDE_ROUTES) ? router_is_in_force(applier->router)
-                                               : !program_get_reason(applier->program);
+                                               : program_gives_windows(applier->program);
     for (uint64_t i = 0; i < n_seconds && i < SHARE_S; i++) {
         applier->in_force = applier->in_force << 1 | is_in_force;
         applier->n_ticks += applier->n_ticks < SHARE_S;
@@ -348,6 +357,7 @@ RIPTIDE_PUBLIC int riptide_applier_dispatch(struct riptide_applier *applier)
         tick(applier, n_seconds);
     if (has(applier, RIPTIDE_PROGRAM))
         is_more = windows_dispatch(applier->program) == RIPTIDE_E_MORE;
+    applier->router->now_ns = read_clock(CLOCK_BOOTTIME);
     if (has(applier, RIPTIDE_ROUTES))
         r = router_dispatch(applier->router);
     set_work(applier, is_more || r == RIPTIDE_E_MORE);
@@ -393,51 +403,85 @@ RIPTIDE_PUBLIC int riptide_applier_find(struct riptide_applier *applier,
     return r;
 }
 
-bool applier_has_route(const struct riptide_applier *applier, const struct riptide_prefix *dst)
+RIPTIDE_PUBLIC int riptide_applier_set_holdout(struct riptide_applier *applier, double percent,
+                                               uint32_t phase)
 {
-    const struct router *router = applier->router;
-    const struct target *target = targets_find(&router->targets, dst);
+    struct window_common *common = common_of(applier);
+    int r = can_act(applier->pid, applier->is_stopped, NULL);
 
-    return target && target->told.state == RIPTIDE_ROUTE_APPLIED && !target->is_not_taken &&
-           router->own[family_index(dst->family)].is_in_place;
+    if (r < 0)
+        return r;
+    if (!(percent >= 0 && percent <= MOST_HELD_OUT_PERCENT) || phase >= HOLDOUT_PHASES)
+        return RIPTIDE_E_INVALID;
+    if (!common || (common->phase == phase && common->holdout == ARM_SHARE(percent)))
+        return 0;
+    /* No connection is drawn by the share of the other phase: in between by none. */
+    __atomic_store_n(&common->holdout, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&common->phase, phase, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&common->holdout, ARM_SHARE(percent), __ATOMIC_SEQ_CST);
+    return 0;
 }
 
-void applier_add_why(struct riptide_applier *applier, const char *text)
+/* How the connection of a sample opened; where that is not known the sample stays as it is. */
+static void annotate(const struct riptide_applier *applier, uint64_t now_ns,
+                     struct riptide_sample *sample)
 {
-    error_set(&applier->why, "%s; %s", applier->why.text, text);
+    struct window_common *common = common_of(applier);
+    struct note note = { .slot = NULL };
+    uint64_t since_ns;
+    uint32_t initcwnd;
+
+    if (common)
+        note = opened_find(common, sample->cookie, applier->config.holdout_seed);
+    /* The lease's time is of the last second, and costs no look at the clock. */
+    if (note.slot)
+        opened_by_note(&note, sample, common->alive_ns);
+    else if (has(applier, RIPTIDE_ROUTES) &&
+             router_find_given(applier->router, &sample->dst, &initcwnd, &since_ns))
+        opened_by_route(sample, initcwnd, since_ns, now_ns);
 }
 
-bool applier_can_pace(const struct riptide_applier *applier)
+RIPTIDE_PUBLIC int riptide_applier_annotate(struct riptide_applier *applier, uint64_t now_ns,
+                                            struct riptide_sample *samples, size_t n)
+{
+    if (is_forked(applier->pid, NULL))
+        return -ECHILD;
+    for (size_t i = 0; i < n; i++)
+        annotate(applier, now_ns, &samples[i]);
+    return 0;
+}
+
+/* Whether first flights are paced where asked for. A program that was detached paces nothing. */
+static bool can_pace(const struct riptide_applier *applier)
 {
     return has(applier, RIPTIDE_PROGRAM) && applier->program->can_pace &&
            !applier->program->is_detached;
 }
 
-void applier_set_holdout(struct riptide_applier *applier, uint32_t share, enum holdout_phase phase)
+/* Why TCP of families[i] does not use our routes. */
+static void give_rules_reason(const struct riptide_applier *applier, int i,
+                              struct riptide_applier_stats *stats)
 {
-    struct window_common *common = common_of(applier);
+    const struct rule_state *rule = &applier->router->own[i];
+    enum riptide_reason code = RIPTIDE_REASON_NONE;
 
-    if (!common || common->phase == phase)
-        return;
-    /* No connection is drawn by the share of the other phase: in between by none. */
-    __atomic_store_n(&common->holdout, 0, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&common->phase, phase, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&common->holdout, share, __ATOMIC_SEQ_CST);
+    /* During a pause a rule is still in place if its removal has failed. */
+    if (!has(applier, RIPTIDE_ROUTES))
+        code = RIPTIDE_REASON_OTHER_BACKEND;
+    else if (!rule->is_in_place)
+        code = applier->paused ? applier->paused : rule->reason;
+    stats->rules_reason_code[i] = code;
+    stats->rules_reason[i] = code == applier->paused ? applier->paused_text : reason_text(code);
 }
 
-bool applier_find_opened(const struct riptide_applier *applier, uint64_t cookie, bool is_closed,
-                         struct opened *opened)
+/* Why the program gives no windows. */
+static void give_program_reason(const struct riptide_applier *applier,
+                                struct riptide_applier_stats *stats)
 {
-    const uint64_t hash = arm_hash(cookie, applier->config.holdout_seed);
-    struct window_common *common = common_of(applier);
-    const uint64_t note = common ? common->opened[hash % OPENED_SLOTS] : 0;
+    const struct program *program = applier->program;
 
-    if (note == 0 || note >> 32 != hash >> 32)
-        return false;
-    if (is_closed)
-        common->opened[hash % OPENED_SLOTS] = 0;
-    *opened = opened_of(note);
-    return true;
+    stats->program_reason_code = applier->paused ? applier->paused : program->reason;
+    stats->program_reason = applier->paused ? applier->paused_text : program->reason_text;
 }
 
 STRUCT_ENDS_WITH(struct riptide_applier_stats, program);
@@ -452,19 +496,15 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
     const uint64_t seconds = applier->in_force & ((UINT64_C(1) << SHARE_S) - 1);
     struct riptide_applier_stats current = router->stats;
 
+    current.can_pace = can_pace(applier);
     current.backend = applier->is_started ? applier->backend : applier->config.backend;
     current.is_idle = !applier->has_work || applier->is_stopped;
     if (has(applier, RIPTIDE_ROUTES))
         current.is_idle &= !router->has_work;
     if (applier->is_started && applier->why.text[0])
         current.why = applier->why.text;
-    for (int i = 0; i < 2; i++) {
-        if (!has(applier, RIPTIDE_ROUTES))
-            current.rules_reason[i] = "windows are given by the program";
-        else if (!router->own[i].is_in_place) /* its removal may have failed */
-            current.rules_reason[i] =
-                router->why_paused ? router->why_paused : router->own[i].reason;
-    }
+    give_rules_reason(applier, 0, &current);
+    give_rules_reason(applier, 1, &current);
     current.routes = targets->n_in_kernel[0] + targets->n_in_kernel[1];
     current.routes_not_taken = targets->n_not_taken;
     current.left_alone = targets->n_left_alone;
@@ -475,7 +515,7 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
     current.malformed += router->channel.malformed + router->dumps.malformed;
     if (has(applier, RIPTIDE_PROGRAM)) {
         current.is_idle &= program->n_written == program->n_queued || program->refusal;
-        current.program_reason = program_get_reason(program);
+        give_program_reason(applier, &current);
         current.cgroup = program->cgroup.path;
     }
     if (common_of(applier))

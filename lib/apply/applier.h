@@ -1,38 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What the agent needs of an applier beside riptide/apply.h, its configuration, and the claim of a
- * network namespace.
- */
+/* The configuration of an applier, and its claim of a network namespace. */
 #ifndef RIPTIDE_LIB_APPLY_APPLIER_H
 #define RIPTIDE_LIB_APPLY_APPLIER_H
-
-#include "verdict/arm.h"
 
 #include <riptide/apply.h>
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Whether first flights can be paced now: `pacing`, Linux 6.1, and the program is attached. */
-bool applier_can_pace(const struct riptide_applier *applier);
-
-/* As riptide_applier_set_paused, for the reason `why`, the caller's; NULL: no pause. */
-int applier_pause(struct riptide_applier *applier, const char *why);
-
-/* The program holds out this share of connections that open from now on. */
-void applier_set_holdout(struct riptide_applier *applier, uint32_t share, enum holdout_phase phase);
-
-/*
- * Whether a connection got a window of the program as it opened, or was held out from one, and in
- * which phase. One that is closed is forgotten.
- */
-bool applier_find_opened(const struct riptide_applier *applier, uint64_t cookie, bool is_closed,
-                         struct opened *opened);
-
-/* Whether TCP to this address takes a route of ours, with its window. */
-bool applier_has_route(const struct riptide_applier *applier, const struct riptide_prefix *dst);
-
-/* Adds to the reason of AUTO's choice what the caller loses by it. */
-void applier_add_why(struct riptide_applier *applier, const char *text);
+/* At least half of the connections have the window. */
+enum { MOST_HELD_OUT_PERCENT = 50 };
 
 /* config.c: copies over the defaults, and checks. Errors, with a line: -EINVAL, -E2BIG. */
 int applier_config_take(struct riptide_applier_config *kept,

@@ -8,9 +8,6 @@
 
 STRUCT_ENDS_WITH(struct riptide_applier_config, cgroup);
 
-/* At least half have the window. */
-enum { MOST_HELD_OUT_PERCENT = 50 };
-
 RIPTIDE_PUBLIC void riptide_applier_config_init(struct riptide_applier_config *config, size_t size)
 {
     const struct riptide_applier_config defaults = {

@@ -2,6 +2,7 @@
 /* Small functions that all parts of the library share. No netlink, no clock. */
 #include "internal.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -137,5 +138,22 @@ int array_append(void *arrayp, uint32_t *np, const void *element, size_t size)
     }
     memcpy((char *)array + *np * size, element, size);
     ++*np;
+    return 0;
+}
+
+uint64_t field_number(const char *line, const char *name, uint64_t most, bool *is_damaged)
+{
+    const char *at = strstr(line, name);
+    char *end;
+    uint64_t value;
+
+    if (!at)
+        return 0;
+    errno = 0;
+    value = strtoull(at + strlen(name), &end, 10);
+    if (isdigit((unsigned char)at[strlen(name)]) && (*end == 0 || *end == ' ') && errno == 0 &&
+        value <= most)
+        return value;
+    *is_damaged = true;
     return 0;
 }

@@ -49,6 +49,9 @@ static inline uint32_t window_step(uint32_t cwnd)
     return cwnd >= 30 ? cwnd / 10 : 2;
 }
 
+/* names.c: its text, static; NULL: there is no reason. */
+const char *reason_text(enum riptide_reason reason);
+
 /* Closes the fd and sets it to -1; -1 is no fd. Also for CLEANUP. */
 void closep(int *fdp);
 
@@ -106,5 +109,11 @@ void struct_give(void *to, size_t to_size, const void *from, size_t from_size);
 
 /* Appends a copy of `element` to *arrayp, which is from malloc. Errors: -ENOMEM. */
 int array_append(void *arrayp, uint32_t *np, const void *element, size_t size);
+
+/*
+ * The number after " NAME=" in a line of a state; 0 if it is missing. One that is none of at most
+ * `most` sets *is_damaged.
+ */
+uint64_t field_number(const char *line, const char *name, uint64_t most, bool *is_damaged);
 
 #endif

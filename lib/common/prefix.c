@@ -123,3 +123,29 @@ bool prefix_contains(const struct riptide_prefix *outer, const struct riptide_pr
     prefix_truncate(&around, outer->len);
     return prefix_equal(outer, &around);
 }
+
+static bool is_local_v4(const uint8_t address[4])
+{
+    uint32_t word;
+
+    memcpy(&word, address, sizeof(word));
+    return word == INADDR_ANY || word == INADDR_BROADCAST || address[0] == 127 ||
+           (address[0] & 0xf0) == 224 || (address[0] == 169 && address[1] == 254);
+}
+
+static bool is_local_v6(const uint8_t address[16])
+{
+    static const uint8_t zero[15];
+
+    return address[0] == 0xff || (address[0] == 0xfe && (address[1] & 0xc0) == 0x80) ||
+           (address[15] <= 1 && memcmp(address, zero, sizeof(zero)) == 0);
+}
+
+bool address_is_local(uint8_t family, const void *address)
+{
+    if (family == AF_INET)
+        return is_local_v4(address);
+    if (address_is_v4_mapped(address))
+        return is_local_v4((const uint8_t *)address + 12);
+    return is_local_v6(address);
+}

@@ -99,4 +99,7 @@ static inline void prefix_from_address(struct riptide_prefix *prefix, uint8_t fa
     memcpy(prefix->addr + sizeof(words[0]), &words[1], sizeof(words[1]));
 }
 
+/* Loopback, link-local, multicast, broadcast or unspecified: no peer on a path has it. */
+bool address_is_local(uint8_t family, const void *address);
+
 #endif

@@ -69,6 +69,21 @@ void prefix_set_finish(struct prefix_set *set)
         set->n4 += set->rules[i].prefix.family == AF_INET;
 }
 
+int prefix_set_init(struct prefix_set *set, const struct riptide_prefix *learn, size_t n_learn,
+                    const struct riptide_prefix *exclude, size_t n_exclude)
+{
+    int r = 0;
+
+    set->verdict = n_learn == 0;
+    for (size_t i = 0; r == 0 && i < n_learn; i++)
+        r = prefix_set_add(set, &learn[i], true);
+    for (size_t i = 0; r == 0 && i < n_exclude; i++)
+        r = prefix_set_add(set, &exclude[i], false);
+    if (r == 0)
+        prefix_set_finish(set);
+    return r;
+}
+
 bool prefix_set_decide(const struct prefix_set *set, const struct riptide_prefix *dst)
 {
     /* The innermost prefix with the address is the last rule before it, or one around that. */

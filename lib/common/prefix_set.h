@@ -26,6 +26,13 @@ struct prefix_set {
 
 void prefix_set_deinit(struct prefix_set *set);
 
+/*
+ * Prefixes that are learned from and excluded, as of struct riptide_scope, into an empty set; both
+ * none: everything. Errors: -ENOMEM; call prefix_set_deinit even then.
+ */
+int prefix_set_init(struct prefix_set *set, const struct riptide_prefix *learn, size_t n_learn,
+                    const struct riptide_prefix *exclude, size_t n_exclude);
+
 /* If a prefix is added with both verdicts, false wins. Errors: -ENOMEM. */
 int prefix_set_add(struct prefix_set *set, const struct riptide_prefix *prefix, bool verdict);
 

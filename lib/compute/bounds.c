@@ -1,17 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bounds of windows, and hints: an array in the order of addresses, searched by halves. Each has
- * what decides within it, so that the longest one around a destination has all. Pure.
+ * Hints are an array in the order of addresses, searched by halves. Each has what decides within
+ * it, so that the longest one around a destination has all.
  */
-#include "estimator.h"
+#include "compute/bounds.h"
+
+#include "internal.h"
 #include "prefix.h"
+#include "prefix_table.h"
 
 #include <string.h>
 
-static int hint_check(const struct riptide_estimator *estimator, const struct riptide_hint *hint,
-                      struct riptide_error *error)
+#define NONE PREFIX_TABLE_NONE
+
+int bounds_check(const char *min_field, const char *max_field, uint32_t min, uint32_t max,
+                 bool max_is_given, struct riptide_error *error)
 {
-    const struct riptide_estimator_config *config = &estimator->config;
+    if (max < 1 || max > RIPTIDE_CWND_LIMIT)
+        return error_set_field(error, max_field, "%u; must be 1 to %d", max, RIPTIDE_CWND_LIMIT);
+    if (min < 1 || (min > max && !max_is_given))
+        return error_set_field(error, min_field, "%u; must be 1 to the largest window, %u", min,
+                               max);
+    if (min > max)
+        return error_set_field(error, max_field, "%u; below the smallest window, %u", max, min);
+    return 0;
+}
+
+static int hint_check(const struct riptide_estimator_config *config, uint64_t now_ns,
+                      const struct riptide_hint *hint, struct riptide_error *error)
+{
     bool has_end = hint->until_ns != RIPTIDE_NEVER_NS;
     uint32_t max = hint->cwnd_max ? hint->cwnd_max : config->cwnd_max;
     uint32_t min = hint->cwnd_min ? hint->cwnd_min : config->cwnd_min;
@@ -23,7 +40,7 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
     if (hint->dst.len > len)
         return error_set_field(error, "hint.dst",
                                "is part of a destination, whose prefix has %u bits", len);
-    if (has_end && hint->until_ns <= estimator->input.now_ns)
+    if (has_end && hint->until_ns <= now_ns)
         return error_set_field(error, "hint.until_ns", "has passed already");
     if (has_end && hint->cwnd_min > 0)
         return error_set_field(error, "hint.cwnd_min", "must be 0 in a hint with an end");
@@ -34,30 +51,27 @@ static int hint_check(const struct riptide_estimator *estimator, const struct ri
 }
 
 /* The last one up to that prefix, or NONE: the one around it, or inside of that. */
-static uint32_t find_last(const struct riptide_estimator *estimator,
-                          const struct riptide_prefix *dst)
+static uint32_t find_last(const struct hints *hints, const struct riptide_prefix *dst)
 {
-    return prefix_find_last(estimator->hints, estimator->n_hints, sizeof(*estimator->hints), dst);
+    return prefix_find_last(hints->list, hints->n, sizeof(*hints->list), dst);
 }
 
 /* The hint for exactly that prefix, with or without an end, or NONE. */
-static uint32_t find_own(const struct riptide_estimator *estimator,
-                         const struct riptide_prefix *dst, bool has_end)
+static uint32_t find_own(const struct hints *hints, const struct riptide_prefix *dst, bool has_end)
 {
-    for (uint32_t i = find_last(estimator, dst);
-         i != NONE && prefix_equal(&estimator->hints[i].hint.dst, dst); i--) {
-        if ((estimator->hints[i].hint.until_ns != RIPTIDE_NEVER_NS) == has_end)
+    for (uint32_t i = find_last(hints, dst);
+         i != NONE && prefix_equal(&hints->list[i].hint.dst, dst); i--) {
+        if ((hints->list[i].hint.until_ns != RIPTIDE_NEVER_NS) == has_end)
             return i;
     }
     return NONE;
 }
 
 /* From `i` outwards: the first one that contains `dst`, or NONE. */
-static uint32_t find_around(const struct riptide_estimator *estimator, uint32_t i,
-                            const struct riptide_prefix *dst)
+static uint32_t find_around(const struct hints *hints, uint32_t i, const struct riptide_prefix *dst)
 {
-    while (i != NONE && !prefix_contains(&estimator->hints[i].hint.dst, dst))
-        i = estimator->hints[i].around;
+    while (i != NONE && !prefix_contains(&hints->list[i].hint.dst, dst))
+        i = hints->list[i].around;
     return i;
 }
 
@@ -73,11 +87,11 @@ static uint32_t max_of(const struct riptide_hint *hint, uint32_t otherwise)
  * The base route's window is the lower bound, unless losses have shown it to be too large. The
  * upper bound prevails, as a hint can be below the lower one.
  */
-void estimate_bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate)
+void estimate_bound(const struct hints *hints, struct riptide_estimate *estimate)
 {
     static const struct hint none;
-    uint32_t i = find_around(estimator, find_last(estimator, &estimate->dst), &estimate->dst);
-    const struct hint *within = i == NONE ? &none : &estimator->hints[i];
+    uint32_t i = find_around(hints, find_last(hints, &estimate->dst), &estimate->dst);
+    const struct hint *within = i == NONE ? &none : &hints->list[i];
     const struct riptide_hint *kept = within->kept, *cap = within->cap;
     bool is_of_hint = kept && (kept->off || kept->cwnd_max > 0);
     double cwnd;
@@ -109,82 +123,73 @@ void estimate_bound(const struct riptide_estimator *estimator, struct riptide_es
     estimate->cwnd = (uint32_t)(cwnd + 0.5);
 }
 
-/* Bounds the windows within `dst` anew; NULL: all. */
-static void hints_changed(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+/* Finds anew, for each hint, what decides within it. Those around it come before it. */
+static void join(struct hints *hints)
 {
-    for (uint32_t i = 0; i < estimator->n_hints; i++) {
-        struct hint *hints = estimator->hints, *own = &hints[i];
-        /* Those around it come before it. */
-        uint32_t around = find_around(estimator, i - 1, &own->hint.dst);
+    for (uint32_t i = 0; i < hints->n; i++) {
+        struct hint *own = &hints->list[i];
+        uint32_t around = find_around(hints, i - 1, &own->hint.dst);
 
         own->around = around;
-        own->kept = around == NONE ? NULL : hints[around].kept;
-        own->cap = around == NONE ? NULL : hints[around].cap;
+        own->kept = around == NONE ? NULL : hints->list[around].kept;
+        own->cap = around == NONE ? NULL : hints->list[around].cap;
         if (own->hint.until_ns == RIPTIDE_NEVER_NS)
             own->kept = &own->hint;
         else if (!own->cap || max_of(&own->hint, 0) < max_of(own->cap, 0))
             own->cap = &own->hint;
     }
-    FOR_EACH_SLOT(&estimator->table, slot)
-    {
-        if (!dst || prefix_contains(dst, &destination_at(estimator, slot)->dst))
-            destination_refresh(estimator, slot);
-    }
 }
 
-RIPTIDE_PUBLIC int riptide_estimator_set_hint(struct riptide_estimator *estimator,
-                                              const struct riptide_hint *given,
-                                              struct riptide_error *error)
+int hints_set(struct hints *hints, const struct riptide_estimator_config *config, uint64_t now_ns,
+              const struct riptide_hint *given, struct riptide_error *error)
 {
     struct riptide_hint hint = *given;
-    uint32_t own, n = estimator->n_hints;
+    uint32_t own;
     int r;
 
-    error_set(error, "%s", "");
     if (hint.until_ns == 0)
         hint.until_ns = RIPTIDE_NEVER_NS;
-    r = hint_check(estimator, &hint, error);
+    r = hint_check(config, now_ns, &hint, error);
     if (r < 0)
         return r;
-    own = find_own(estimator, &hint.dst, hint.until_ns != RIPTIDE_NEVER_NS);
-    if (own == NONE && n == RIPTIDE_MAX_HINTS)
+    own = find_own(hints, &hint.dst, hint.until_ns != RIPTIDE_NEVER_NS);
+    if (own == NONE && hints->n == RIPTIDE_MAX_HINTS)
         return RIPTIDE_E_FULL;
     if (own == NONE) {
-        own = find_last(estimator, &hint.dst) + 1;
-        memmove(&estimator->hints[own + 1], &estimator->hints[own],
-                (n - own) * sizeof(*estimator->hints));
-        estimator->n_hints++;
+        own = find_last(hints, &hint.dst) + 1;
+        memmove(&hints->list[own + 1], &hints->list[own],
+                (hints->n - own) * sizeof(*hints->list));
+        hints->n++;
     }
-    estimator->hints[own].hint = hint;
-    hints_changed(estimator, &hint.dst);
+    hints->list[own].hint = hint;
+    join(hints);
     return 0;
 }
 
-RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
-                                                 const struct riptide_prefix *dst)
+int hints_remove(struct hints *hints, const struct riptide_prefix *dst)
 {
-    uint32_t i = find_own(estimator, dst, true);
+    uint32_t i = find_own(hints, dst, true);
 
     if (i == NONE)
-        i = find_own(estimator, dst, false);
+        i = find_own(hints, dst, false);
     if (i == NONE)
         return RIPTIDE_E_UNKNOWN;
-    memmove(&estimator->hints[i], &estimator->hints[i + 1],
-            (--estimator->n_hints - i) * sizeof(*estimator->hints));
-    hints_changed(estimator, dst);
+    hints->n--;
+    memmove(&hints->list[i], &hints->list[i + 1], (hints->n - i) * sizeof(*hints->list));
+    join(hints);
     return 0;
 }
 
-/* However many end together, each destination is bounded anew once. */
-void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns)
+bool hints_expire(struct hints *hints, uint64_t now_ns)
 {
-    uint32_t n_before = estimator->n_hints, n = 0;
+    uint32_t n_before = hints->n, n = 0;
 
     for (uint32_t i = 0; i < n_before; i++) {
-        if (now_ns < estimator->hints[i].hint.until_ns)
-            estimator->hints[n++] = estimator->hints[i];
+        if (now_ns < hints->list[i].hint.until_ns)
+            hints->list[n++] = hints->list[i];
     }
-    estimator->n_hints = n;
+    hints->n = n;
     if (n < n_before)
-        hints_changed(estimator, NULL);
+        join(hints);
+    return n < n_before;
 }

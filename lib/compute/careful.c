@@ -1,121 +1,198 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Policy "careful": slow start and AIMD, from connection to connection. First flights that fill the
- * window and fit raise it; where they lose, it is paced, then cut (docs/policies.md). Pure.
+ * Policy "careful": slow start and AIMD, but from connection to connection.
+ *
+ * The evidence is the first flight of each connection: the segments that it sent of its initial
+ * window. Flights that fill the window and fit raise it for later connections. Where flights lose,
+ * they are paced first, and the window is cut if they lose then as well. The unit of every step is
+ * the round trip. docs/policies.md has the rule with examples and figures. Pure.
  */
 #include "estimator.h"
 
-struct careful {
-    float cwnd; /* for coming connections, segments; 0: none yet */
-    uint32_t min_rtt_us;
-    float against;      /* up to TOO_LARGE */
-    uint32_t began_ms;  /* when this window, or its pacing, began; wraps */
-    uint16_t given;     /* the window of flights that count, segments; 0: not known yet */
-    uint16_t mss_bytes; /* the largest; halves in 45 s without one */
-    uint16_t flights, since_s, per_4s; /* since that second, which wraps; mean in 4 s before */
-    uint8_t fitting, wait, n_far;
-    bool is_paced, is_cut, is_raised; /* cut at some time; changed last by a raise */
+/*
+ * Two counters decide, from 0 on.
+ *
+ * `fitting` counts flights that filled the window and fit: +1, and -2 for a lossy one. Twice as many
+ * must fit as lose.
+ *
+ * `against` counts lossy flights: a step of at least LOSSY_AT_ONCE, or LOSSY_PACED if flights are
+ * paced, and -1 for each flight without losses. So it rises where more than a fifth of the flights
+ * lose, of paced ones a third: where others fill the path, smaller flights would lose as well.
+ */
+enum {
+    TOO_LARGE = 16, /* of `against`: four lossy flights in a row, or eight paced ones */
+    LOSSY_AT_ONCE = 4,
+    LOSSY_PACED = 2,
+    MOST_LOSSY = 8, /* so that no flight alone makes a window too large */
+    FITTING_LOSSY = -2,
 };
-static_assert(sizeof(struct careful) <= 32, "memory is over its budget");
 
-/*
- * A flight is lossy if it lost more than a fiftieth: random losses stay below this, and an overflow
- * drops the tail of every flight. `against` rises where more than a fifth of the flights lose; or
- * of paced ones a third, as others fill a path at times, and smaller flights lose as well.
- * TOO_LARGE: four or eight in a row, and half as many where at most one opens in two seconds.
- */
-enum { LOSS_SHARE = 50, LOSSY_AT_ONCE = 4, LOSSY_PACED = 2, TOO_LARGE = 16, RARE_PER_4S = 2 };
+/* A raise needs `wait` flights that fit, and as many seconds: connections that lose end last. */
+enum {
+    WAIT = 4,
+    MOST_WAIT = 64, /* so that a known limit is tried about once a minute */
+};
 
-/*
- * A lossy flight counts as many steps as the round trips that it cost, if those are more: a raise
- * saves one. A tail that is lost on a short path waits for a timer of many round trips.
- */
-enum { MOST_LOSSY = 8 };
+/* Where connections are rare, four flights may take hours, and a window that loses as long. */
+enum {
+    RARE_PER_4S = 2, /* flights in MEAN_S seconds, at most: a lossy one counts twice */
+    RARE_MS = 30000, /* the age from which a window that was never cut */
+    WAIT_RARE = 2,   /* needs only so many flights for a raise */
+};
+
+/* Slow start until the first cut, then steps as TCP's in congestion avoidance. */
+static const double growth_before_cut = 2, growth = 1.125, cut = 0.75;
+
+/* Random loss stays below 2 % of a flight; an overflow drops the tail of every flight. */
+enum { LOSSY_PART = 50 };
 
 /*
  * Flights that are on the path within two round trips share one queue and lose together, so a step
- * is divided by their number. Rounded steps add up to a little less.
+ * is divided by their number.
  */
 enum { ROUND_TRIPS_TOGETHER = 2 };
 
-/*
- * `fitting` counts flights that filled the window and fit, less twice the lossy ones. A raise needs
- * `wait` of them and seconds, as losers end last; before a cut two, once it is RARE_MS old.
- * A cut doubles `wait`, a raise after a raise halves it. Before any cut a raise doubles the window.
- */
-enum { WAIT = 4, MOST_WAIT = 64 /* a known limit is tried once a minute */, RARE_MS = 30000 };
-static const double growth = 1.125, cut = 0.75;
+/* The rate of flights is a mean of about as many seconds as a window needs to become too large. */
+enum { MEAN_S = 4 };
 
 /*
- * A round trip below LOCAL_US may end at a proxy on this host; up to JITTER_US it is noise. FAR
- * in a row, or in as many seconds, on another path begin anew: fewer have met a queue or another
- * host.
+ * A connection with losses tells about its first flight as long as it has sent at most so many
+ * windows, with and without ssthresh, or so many times ssthresh where its losses came later. In a
+ * longer one windows have grown, and lost, again.
  */
-enum { LOCAL_US = 1000, JITTER_US = 2000, FAR = 8 };
+enum { WINDOWS_WITH_SSTHRESH = 8, WINDOWS_WITHOUT = 4, TIMES_SSTHRESH = 16 };
 
-enum flight { LOSSY = -2, CLEAN = 0, FILLED = 1, /* steps of `fitting` */ NO_FLIGHT = 2 };
+/* What decides whether a connection is of the path that the memory is about. */
+enum {
+    PROXY_RTT_US = 1000, /* below it, and a tenth of the path's, the peer is a proxy on this host */
+    JITTER_US = 2000,    /* differences of shorter round trips are scheduling */
+    FAR = 8,             /* connections in a row, or seconds, on another path: fewer may have met a
+                            queue, or another host behind the address */
+    MSS_FADES_S = 64,    /* the largest segment size loses a part of so many each second, so that it
+                            halves in 45 s in which no connection confirms it */
+    TCP_INFINITE_SSTHRESH = INT32_MAX, /* include/net/tcp.h */
+};
 
-/*
- * What counters show about a first flight; docs/policies.md says whose losses they were. That of an
- * open connection counts in the interval in which it ends: that of its begin, or the next one.
- */
-static enum flight first_flight_of(const struct riptide_sample *sample,
-                                   const struct riptide_policy_input *input, bool is_paced)
+struct careful {
+    float cwnd;           /* for coming connections, segments, before bounds; 0: none yet */
+    float against;        /* 0 to TOO_LARGE */
+    uint32_t min_rtt_us;  /* the path's smallest; 0: unknown */
+    uint32_t changed_ms;  /* when the window or its pacing changed, of the ticks' clock; wraps */
+    uint16_t judged_cwnd; /* the window, within bounds, whose flights `fitting` counts; segments */
+    uint16_t mss_bytes;   /* the largest segment size of connections */
+    uint16_t second;      /* of the last tick; wraps */
+    uint16_t flights;     /* that ended in that second, and in the interval that follows */
+    uint16_t per_4s;      /* flights in MEAN_S seconds, a moving average of the time before */
+    uint8_t fitting;      /* 0 to `wait` */
+    uint8_t wait;         /* flights and seconds before the next raise, WAIT to MOST_WAIT */
+    uint8_t n_far;        /* connections in a row on another path */
+    bool is_paced;        /* first flights are to be paced */
+    bool is_cut;          /* the window was cut at some time */
+    bool is_raised;       /* its last change was a raise */
+};
+static_assert(sizeof(struct careful) <= SMALL_MEMORY_BYTES, "memory is over its budget");
+
+enum flight {
+    NO_FLIGHT, /* no evidence */
+    LOSSY,
+    CLEAN,  /* without losses that count, but it did not fill the window */
+    FILLED, /* it filled the window, and fit */
+};
+
+/* What the counters of a connection show about its first flight. */
+static enum flight classify(const struct riptide_sample *sample)
 {
-    uint64_t window = input->cwnd, lost = sample->retrans_segs, all = sample->data_segs_out;
-    uint64_t sent = all > lost ? all - lost : 0, first = sent < window ? sent : window;
-    /* Less than half of a window does not show that the window fits. */
-    uint64_t least = (window + 1) / 2;
-    uint64_t age_us = sample->busy_time_us + UINT64_C(1000) * sample->last_data_sent_ms;
-    uint64_t flight_us = (is_paced ? UINT64_C(2) : 1) * sample->rtt_us;
-    uint64_t ssthresh = sample->ssthresh_segs, interval_us = input->interval_ns / 1000;
-    bool has_ssthresh = ssthresh > 0 && ssthresh < INT32_MAX; /* TCP_INFINITE_SSTHRESH */
-    bool is_earlier = age_us >= interval_us + flight_us;
-    /* So its age is not known; one that has sent more than three windows may have paused. */
-    bool has_paused = sample->shown && (age_us < interval_us || sent > 3 * window);
-    bool is_under_way = lost == 0 && sample->acked_bytes < first * sample->mss_bytes;
+    const uint64_t window = sample->initcwnd, lost = sample->retrans_segs;
+    const uint64_t ssthresh = sample->ssthresh_segs;
+    const uint64_t once = sample->data_segs_out > lost ? sample->data_segs_out - lost : 0;
+    const uint64_t first = once < window ? once : window;
+    const bool has_ssthresh = ssthresh > 0 && ssthresh < TCP_INFINITE_SSTHRESH;
+    const uint64_t most_windows = has_ssthresh ? WINDOWS_WITH_SSTHRESH : WINDOWS_WITHOUT;
 
-    if (window == 0 || sent < least ||
-        (!sample->closed && (is_earlier || has_paused || is_under_way)))
+    /* Less than half of a window does not show that the window fits. */
+    if (window == 0 || !sample->flight_ended || 2 * first < window)
         return NO_FLIGHT;
-    if (lost > 0 && has_ssthresh && 10 * (ssthresh + 1) > 14 * window) /* it is rounded down */
-        return sent <= 16 * ssthresh ? FILLED : NO_FLIGHT;
-    if (lost > 0 && sent > (has_ssthresh ? 8 : 4) * window)
-        return NO_FLIGHT;
-    if (lost * LOSS_SHARE > (has_ssthresh ? first : sent))
-        return LOSSY;
     /* The kernel's window grows only if more than half of it was in flight at once. */
-    return sent >= window && (lost > 0 || sample->cwnd > window) ? FILLED : CLEAN;
+    if (lost == 0)
+        return once >= window && sample->cwnd > window ? FILLED : CLEAN;
+    /*
+     * A loss in the first flight meets a congestion window of less than two of ours, of which cubic
+     * leaves 0.7 in ssthresh, rounded down (RFC 9438). Above 1.4 windows the loss came later.
+     */
+    if (has_ssthresh && 10 * (ssthresh + 1) > 14 * window)
+        return once <= TIMES_SSTHRESH * ssthresh ? FILLED : NO_FLIGHT;
+    if (once > most_windows * window)
+        return NO_FLIGHT;
+    /* Without ssthresh, as with bbr, losses may be of any flight. */
+    if (lost * LOSSY_PART > (has_ssthresh ? first : once))
+        return LOSSY;
+    return once >= window ? FILLED : CLEAN;
 }
 
 /*
  * The round trips that losses cost a closed connection: those with data in flight, less those of
- * slow start from its window without a loss. Of an open one that is not known yet: 0.
+ * slow start from its window without a loss. Of an open one that is not known yet: 0. A tail that
+ * is lost on a short path waits for a timer of many round trips.
  */
-static double round_trips_lost(const struct riptide_sample *sample, uint32_t window, bool is_paced)
+static double round_trips_lost(const struct riptide_sample *sample)
 {
     double round_trips = (double)sample->busy_time_us / greater(sample->min_rtt_us, 1);
-    double expected = is_paced ? 2 : 1; /* a paced flight leaves over one, and returns in one */
+    /* A paced flight leaves over one round trip, and is acknowledged in another. */
+    double expected = sample->paced ? 2 : 1;
 
     if (!sample->closed)
         return 0;
-    for (double sent = sample->data_segs_out; sent > window; sent /= 2)
+    for (double sent = sample->data_segs_out; sent > sample->initcwnd; sent /= 2)
         expected++;
     return greater(round_trips - expected, 0);
 }
 
-/* By its smallest round trip time (RFC 9959: half, ten times) and segments. Another begins anew. */
+/* Brings the rate of flights, and what fades, to the second of the last tick. */
+static void follow_seconds(struct careful *careful, uint64_t now_ns)
+{
+    uint16_t n_s = (uint16_t)(now_ns / NS_PER_S - careful->second);
+    double more, fade = lesser((double)n_s / MSS_FADES_S, 0.5);
+
+    if (n_s == 0)
+        return;
+    more = (double)careful->flights / n_s - careful->per_4s / (double)MEAN_S;
+    careful->per_4s = (uint16_t)(careful->per_4s + more * lesser(n_s, MEAN_S) + 0.5);
+    careful->flights = 0;
+    careful->second = (uint16_t)(careful->second + n_s);
+    careful->mss_bytes = (uint16_t)(careful->mss_bytes * (1 - fade));
+}
+
+/* Flights a second: the mean, or those of the present interval where they are more. */
+static double flights_per_s(const struct careful *careful, uint64_t interval_ns)
+{
+    double interval_s = greater((double)interval_ns / NS_PER_S, 1);
+
+    return greater(careful->per_4s / (double)MEAN_S, careful->flights / interval_s);
+}
+
+/* RFC 9959 takes a round trip below half, or above ten times, for another path's. */
+static bool is_other_path(uint64_t now_us, uint64_t known_us)
+{
+    bool is_jitter = now_us <= JITTER_US && known_us <= JITTER_US;
+
+    return known_us > 0 && !is_jitter && (now_us > 10 * known_us || 2 * now_us < known_us);
+}
+
+/*
+ * Whether the connection is of the destination's path, by its smallest round trip time and its
+ * segment size. FAR connections in a row, or as many as open in as many seconds, on another path
+ * begin anew with everything.
+ */
 static bool is_of_path(struct careful *careful, const struct riptide_sample *sample)
 {
-    uint64_t now_us = sample->min_rtt_us, kept_us = careful->min_rtt_us;
-    uint16_t mss_bytes = (uint16_t)lesser(sample->mss_bytes, ETHERNET_MSS_BYTES);
-    double far = FAR * greater(greater(careful->per_4s / 4.0, careful->flights), 1);
-    bool is_other = kept_us > 0 && (now_us > JITTER_US || kept_us > JITTER_US) &&
-                    (now_us > 10 * kept_us || 2 * now_us < kept_us);
+    const uint64_t now_us = sample->min_rtt_us;
+    const uint16_t mss_bytes = (uint16_t)lesser(sample->mss_bytes, ETHERNET_MSS_BYTES);
+    const bool is_other = is_other_path(now_us, careful->min_rtt_us);
+    const double far = FAR * greater(flights_per_s(careful, 0), 1);
 
-    if (now_us < LOCAL_US && 10 * now_us < kept_us)
+    if (now_us < PROXY_RTT_US && 10 * now_us < careful->min_rtt_us)
         return false;
-    /* One that was counted may be idle since, with the smallest round trip of a former path. */
+    /* Each connection once: an idle one keeps the smallest round trip of a former path. */
     if (!sample->shown)
         careful->n_far = is_other ? (uint8_t)(careful->n_far + 1) : 0;
     if (is_other && careful->cwnd > 0 && careful->n_far < lesser(far, UINT8_MAX))
@@ -124,19 +201,64 @@ static bool is_of_path(struct careful *careful, const struct riptide_sample *sam
         *careful = (struct careful){ 0 };
     if (careful->min_rtt_us == 0 || now_us < careful->min_rtt_us)
         careful->min_rtt_us = sample->min_rtt_us;
-    /* What fitted so far were segments of less than half that size: the window begins anew. */
+    /* Segments of less than half this size showed that the window fits: it begins anew. */
     if (careful->mss_bytes > 0 && mss_bytes > 2 * careful->mss_bytes && careful->cwnd > START_CWND)
         *careful = (struct careful){ .min_rtt_us = careful->min_rtt_us };
     careful->mss_bytes = (uint16_t)greater(careful->mss_bytes, mss_bytes);
+    /* A flight of small segments tells connections with large ones nothing. */
     return 2 * mss_bytes > careful->mss_bytes;
 }
 
-/* Flights from now on have another window, or leave in another way. */
+/* Flights that are judged from now on have another window, or leave in another way. */
 static void begin(struct careful *careful, uint64_t now_ns)
 {
-    careful->began_ms = (uint32_t)(now_ns / 1000000);
-    careful->given = 0;
+    careful->changed_ms = (uint32_t)(now_ns / 1000000);
+    careful->judged_cwnd = 0;
     careful->fitting = 0;
+}
+
+/* The steps of `against` for a lossy flight, before they are divided. */
+static double lossy_steps(const struct careful *careful, const struct riptide_sample *sample)
+{
+    double steps = careful->is_paced ? LOSSY_PACED : LOSSY_AT_ONCE;
+    bool is_rare = careful->flights == 1 && careful->per_4s <= RARE_PER_4S;
+
+    if (is_rare)
+        steps *= 2;
+    return lesser(greater(steps, round_trips_lost(sample)), MOST_LOSSY);
+}
+
+/* Counts a flight for or against the present window. */
+static void judge(struct careful *careful, const struct riptide_policy_input *input,
+                  const struct riptide_sample *sample, enum flight flight)
+{
+    /* A backend leaves a window as it is up to a step. */
+    const uint32_t opened = sample->initcwnd, step = window_step(opened);
+    const bool is_larger = opened > input->cwnd + step;
+    const bool is_smaller = opened + step < input->cwnd;
+    double together, against = (double)careful->against;
+    int fitting;
+
+    /* A hint or another bound has changed the window. */
+    if (careful->judged_cwnd > 0 && careful->judged_cwnd != input->cwnd)
+        begin(careful, input->now_ns);
+    careful->judged_cwnd = (uint16_t)input->cwnd;
+    careful->flights = (uint16_t)lesser(careful->flights + 1, UINT16_MAX / MEAN_S);
+    /* From before a cut, or before flights were paced: it says nothing about the present ones. */
+    if (is_larger || sample->paced != careful->is_paced || careful->against >= TOO_LARGE)
+        return;
+    together = flights_per_s(careful, input->interval_ns) * ROUND_TRIPS_TOGETHER *
+               careful->min_rtt_us / 1e6;
+    against += (flight == LOSSY ? lossy_steps(careful, sample) : -1) / greater(together, 1);
+    /* Rounded steps add up to a little less. */
+    careful->against = (float)(against > TOO_LARGE - 0.01 ? TOO_LARGE : greater(against, 0));
+    /* A smaller flight does not show that the larger window fits, but what it lost counts. */
+    fitting = careful->fitting;
+    if (flight == LOSSY)
+        fitting += FITTING_LOSSY;
+    else if (flight == FILLED && !is_smaller)
+        fitting++;
+    careful->fitting = (uint8_t)lesser(greater(fitting, 0), careful->wait);
 }
 
 static enum riptide_left_out careful_add(const struct riptide_policy_input *input, void *memory,
@@ -145,51 +267,21 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     struct careful *careful = memory;
     enum riptide_left_out reason = evidence_check(sample);
     enum flight flight;
-    uint64_t seen_ns = input->now_ns + (sample->closed ? 0 : input->interval_ns); /* or later */
-    uint32_t since_ms = (uint32_t)(seen_ns / 1000000) - careful->began_ms;
-    bool is_earlier = sample->busy_time_us / 1000 + sample->last_data_sent_ms >= since_ms;
-    uint16_t n_s = (uint16_t)(input->now_ns / NS_PER_S - careful->since_s);
-    double against = (double)careful->against, interval_s = (double)input->interval_ns / NS_PER_S;
-    double lossy = careful->is_paced ? LOSSY_PACED : LOSSY_AT_ONCE, per_s, together, more;
 
     if (sample->min_rtt_us == 0 || reason == RIPTIDE_LEFT_OUT_UNUSED)
         return reason;
-    if (n_s > 0) {
-        more = (double)careful->flights / n_s - careful->per_4s / 4.0;
-        careful->per_4s = (uint16_t)(careful->per_4s + more * lesser(n_s, 4) + 0.5);
-        careful->flights = 0;
-        careful->since_s = (uint16_t)(careful->since_s + n_s);
-        careful->mss_bytes = (uint16_t)(careful->mss_bytes * (1 - lesser(n_s, 32) / 64));
-    }
+    follow_seconds(careful, input->now_ns);
     if (!is_of_path(careful, sample))
         return RIPTIDE_LEFT_OUT_UNMEASURED;
-    /* What shows another path is a flight of the former one's window. */
-    flight = careful->cwnd > 0 ? first_flight_of(sample, input, careful->is_paced) : NO_FLIGHT;
-    if (flight == NO_FLIGHT)
+    flight = classify(sample);
+    /* While windows are off for the destination, or not there yet, none is judged. */
+    if (flight == NO_FLIGHT || careful->cwnd == 0 || input->cwnd == 0)
         return reason;
-    if (careful->given > 0 && careful->given != input->cwnd) {
-        begin(careful, input->now_ns); /* a hint or another bound changed the window */
-        is_earlier = true;
-    }
-    careful->given = (uint16_t)input->cwnd;
-    careful->flights = (uint16_t)lesser(careful->flights + 1, UINT16_MAX / 4);
-    /* Flights from before a raise do not show that the larger window fits, but what they lost. */
-    if (is_earlier && flight == FILLED)
-        flight = CLEAN;
-    if (careful->against >= TOO_LARGE || (is_earlier && !careful->is_raised))
-        return RIPTIDE_LEFT_OUT_NOT;
-    per_s = greater(careful->per_4s / 4.0, careful->flights / greater(interval_s, 1));
-    together = per_s * ROUND_TRIPS_TOGETHER * careful->min_rtt_us / 1e6;
-    if (careful->flights == 1 && careful->per_4s <= RARE_PER_4S)
-        lossy *= 2;
-    lossy = greater(lossy, round_trips_lost(sample, input->cwnd, careful->is_paced));
-    against += (flight == LOSSY ? lesser(lossy, MOST_LOSSY) : -1) / greater(together, 1);
-    careful->fitting = (uint8_t)lesser(greater(careful->fitting + (int)flight, 0), careful->wait);
-    careful->against = (float)(against > TOO_LARGE - 0.01 ? TOO_LARGE : greater(against, 0));
+    judge(careful, input, sample, flight);
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
-/* Paces what left at once; what cannot be paced, or is, gets a smaller window. */
+/* Flights that left at once are paced. Of those that are, or cannot be, the window is cut. */
 static void lower(struct careful *careful, const struct riptide_policy_input *input, bool can_pace)
 {
     double cwnd = input->cwnd, min = careful->is_paced ? START_CWND : input->config->cwnd_min;
@@ -198,6 +290,7 @@ static void lower(struct careful *careful, const struct riptide_policy_input *in
         careful->is_paced = true;
         careful->wait = WAIT;
     } else {
+        /* A bound may hold the window below what fits, or above. */
         careful->cwnd =
             (float)lesser(greater((double)careful->cwnd, cwnd), greater(cwnd * cut, min));
         careful->wait = (uint8_t)lesser(2 * careful->wait, MOST_WAIT);
@@ -210,10 +303,13 @@ static void lower(struct careful *careful, const struct riptide_policy_input *in
 
 static void raise(struct careful *careful, const struct riptide_policy_input *input)
 {
-    double cwnd = input->cwnd, next = careful->is_cut ? greater(cwnd * growth, cwnd + 1) : 2 * cwnd;
+    double cwnd = input->cwnd, next = growth_before_cut * cwnd;
 
+    if (careful->is_cut)
+        next = greater(growth * cwnd, cwnd + 1);
+    /* A bound holds the window below what fits. */
     if (next <= (double)careful->cwnd)
-        return; /* a bound holds it below what fits */
+        return;
     careful->cwnd = (float)lesser(next, RIPTIDE_CWND_LIMIT);
     if (careful->is_raised && careful->wait > WAIT)
         careful->wait /= 2;
@@ -224,8 +320,9 @@ static void raise(struct careful *careful, const struct riptide_policy_input *in
 static double careful_combine(const struct riptide_policy_input *input, void *memory)
 {
     struct careful *careful = memory;
-    uint32_t since_ms = (uint32_t)(input->now_ns / 1000000) - careful->began_ms;
-    uint32_t wait = !careful->is_cut && since_ms >= RARE_MS ? 2 : careful->wait;
+    uint32_t age_ms = (uint32_t)(input->now_ns / 1000000) - careful->changed_ms;
+    bool is_rare = !careful->is_cut && age_ms >= RARE_MS;
+    uint32_t wait = is_rare ? WAIT_RARE : careful->wait;
     bool can_pace = input->can_pace && careful->min_rtt_us >= PACING_RTT_MIN_US;
 
     if (careful->cwnd == 0) {
@@ -236,9 +333,9 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
         careful->cwnd = (float)lesser((double)careful->cwnd, START_CWND);
         careful->is_paced = false;
         begin(careful, input->now_ns);
-    } else if (careful->against >= TOO_LARGE && input->cwnd > 0) { /* 0: windows are off */
+    } else if (careful->against >= TOO_LARGE && input->cwnd > 0) {
         lower(careful, input, can_pace);
-    } else if (careful->fitting >= wait && since_ms >= 1000 * wait) {
+    } else if (careful->fitting >= wait && age_ms >= 1000 * wait) {
         raise(careful, input);
     }
     return (double)careful->cwnd;

@@ -2,7 +2,7 @@
 /* The estimator's configuration: defaults and checks. Pure. */
 #include "estimator.h"
 
-STRUCT_ENDS_WITH(struct riptide_estimator_config, ttl_ns);
+STRUCT_ENDS_WITH(struct riptide_estimator_config, scope);
 
 RIPTIDE_PUBLIC void riptide_estimator_config_init(struct riptide_estimator_config *config,
                                                   size_t size)
@@ -37,19 +37,6 @@ static const char *policy_fault(const struct riptide_policy *policy)
         return "tick_bytes must be at most memory_bytes";
     built_in = riptide_policy_find(policy->name);
     return built_in && built_in != policy ? "its name is that of a built-in one" : NULL;
-}
-
-int bounds_check(const char *min_field, const char *max_field, uint32_t min, uint32_t max,
-                 bool max_is_given, struct riptide_error *error)
-{
-    if (max < 1 || max > RIPTIDE_CWND_LIMIT)
-        return error_set_field(error, max_field, "%u; must be 1 to %d", max, RIPTIDE_CWND_LIMIT);
-    if (min < 1 || (min > max && !max_is_given))
-        return error_set_field(error, min_field, "%u; must be 1 to the largest window, %u", min,
-                               max);
-    if (min > max)
-        return error_set_field(error, max_field, "%u; below the smallest window, %u", max, min);
-    return 0;
 }
 
 #define REFUSE(field, unit, must_be)                                                               \

@@ -24,12 +24,9 @@ struct riptide_prefix prefix_of(const struct riptide_prefix *dst, uint8_t len4, 
 
 static void leave_share(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
 {
-    struct riptide_prefix within = prefix_of(dst, SHARE_LEN4, SHARE_LEN6);
-    uint32_t slot = prefix_table_find(&estimator->shares, &within);
-    struct share *share = prefix_table_at(&estimator->shares, slot);
+    const struct riptide_prefix within = prefix_of(dst, SHARE_LEN4, SHARE_LEN6);
 
-    if (--share->n_destinations == 0)
-        prefix_table_remove(&estimator->shares, slot);
+    shares_leave(&estimator->shares, &within);
 }
 
 void destination_remove(struct riptide_estimator *estimator, uint32_t slot)
@@ -103,18 +100,16 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
                     const struct riptide_sample *sample, uint32_t *slotp)
 {
     const struct riptide_prefix within = prefix_of(dst, SHARE_LEN4, SHARE_LEN6);
-    struct share *share;
-    uint32_t slot;
+    uint32_t n_within;
     int r;
 
     *slotp = prefix_table_find(&estimator->table, dst);
     if (*slotp != NONE)
         return 0;
-    r = prefix_table_insert(&estimator->shares, &within, &slot);
+    r = shares_enter(&estimator->shares, &within, &n_within);
     if (r != 0)
         return r;
-    share = prefix_table_at(&estimator->shares, slot);
-    if (++share->n_destinations > (estimator->table.max + 15) / 16)
+    if (n_within > share_limit(estimator->table.max))
         r = make_room(estimator, &within, sample);
     else if (estimator->table.n == estimator->table.max)
         r = make_room(estimator, NULL, sample);
@@ -151,7 +146,7 @@ static inline void note_pmtu(const struct riptide_estimator *estimator,
  * destination yet: an equal one is as valid.
  */
 static inline int add(struct riptide_estimator *estimator, const struct riptide_sample *sample,
-                      const struct riptide_prefix *dst, uint32_t slot, struct before *before)
+                      const struct riptide_prefix *dst, uint32_t slot)
 {
     struct destination *destination;
     enum riptide_left_out reason;
@@ -160,13 +155,8 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
 
     if (slot != NONE && !prefix_equal(&destination_at(estimator, slot)->dst, dst))
         slot = prefix_table_find(&estimator->table, dst);
-    *before = (struct before){ 0 };
-    if (slot != NONE) {
-        before->cwnd = destination_at(estimator, slot)->cwnd;
-        if (sample->closed)
-            before->min_rtt_us = estimate_of(estimator, destination_at(estimator, slot)).min_rtt_us;
-    }
-    if (sample->closed && sample->shown)
+    /* It counted while it was open, unless its first flight ended only then. */
+    if (sample->closed && sample->shown && !sample->flight_ended)
         return RIPTIDE_E_LEFT_OUT;
     /* The window is 0, or from 2^31 on; or the address is none. */
     if (sample->cwnd - 1 >= (1u << 31) - 1 ||
@@ -180,13 +170,8 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     }
     destination = destination_at(estimator, slot);
     destination->flags |= IS_TOUCHED;
-    input_of(estimator, destination);
-    /* A flight without the window, held out or while none is given, tells nothing of it. */
-    if (estimator->gives_none[family_index(dst->family)] ||
-        arm_of(sample->cookie, estimator->arms_seed, estimator->holdout) == ARM_HOLDOUT)
-        estimator->input.cwnd = 0;
-    reason =
-        estimator->config.policy->add(&estimator->input, memory_of(estimator, destination), sample);
+    reason = estimator->config.policy->add(input_of(estimator, destination),
+                                           memory_of(estimator, destination), sample);
     if (reason > RIPTIDE_LEFT_OUT_REASONS) {
         estimator->stats.invalid++;
         reason = RIPTIDE_LEFT_OUT_UNMEASURED;
@@ -202,9 +187,9 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     return 0;
 }
 
-int estimator_add_all(struct riptide_estimator *estimator,
-                      const struct riptide_sample *const *samples, size_t n, int *outcomes,
-                      struct before *befores)
+RIPTIDE_PUBLIC int riptide_estimator_add_all(struct riptide_estimator *estimator,
+                                             const struct riptide_sample *samples, size_t n,
+                                             int *outcomes)
 {
     const struct riptide_estimator_config *config = &estimator->config;
     const uint8_t len4 = config->prefix_len4, len6 = config->prefix_len6;
@@ -213,7 +198,7 @@ int estimator_add_all(struct riptide_estimator *estimator,
     uint32_t slots[RIPTIDE_POPPED_SAMPLES];
 
     for (size_t i = 0; i < n; i++) {
-        dsts[i] = &samples[i]->dst;
+        dsts[i] = &samples[i].dst;
         if (len4 == 32 && len6 == 128)
             continue;
         groups[i] = (struct riptide_prefix){ 0 }; /* of no host: it will be refused */
@@ -223,7 +208,7 @@ int estimator_add_all(struct riptide_estimator *estimator,
     }
     prefix_table_guess(&estimator->table, dsts, n, slots);
     for (size_t i = 0; i < n; i++) {
-        outcomes[i] = add(estimator, samples[i], dsts[i], slots[i], &befores[i]);
+        outcomes[i] = add(estimator, &samples[i], dsts[i], slots[i]);
         if (outcomes[i] < 0)
             return outcomes[i];
     }
@@ -233,8 +218,7 @@ int estimator_add_all(struct riptide_estimator *estimator,
 RIPTIDE_PUBLIC int riptide_estimator_add(struct riptide_estimator *estimator,
                                          const struct riptide_sample *sample)
 {
-    struct before before;
-    int outcome, r = estimator_add_all(estimator, &sample, 1, &outcome, &before);
+    int outcome, r = riptide_estimator_add_all(estimator, sample, 1, &outcome);
 
     return r < 0 ? r : outcome;
 }

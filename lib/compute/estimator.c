@@ -12,6 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* NULL: everything. Errors: -EINVAL, with a line; -ENOMEM. */
+static int take_scope(struct prefix_set *set, const struct riptide_scope *scope,
+                      struct riptide_error *error)
+{
+    static const struct riptide_scope everything;
+
+    if (!scope)
+        scope = &everything;
+    for (size_t i = 0; i < scope->n_learn + scope->n_exclude; i++) {
+        const struct riptide_prefix *prefix =
+            i < scope->n_learn ? &scope->learn[i] : &scope->exclude[i - scope->n_learn];
+
+        if (!prefix_is_valid(prefix))
+            return error_set_field(error, "estimator.scope", "has a prefix that is none");
+    }
+    return prefix_set_init(set, scope->learn, scope->n_learn, scope->exclude, scope->n_exclude);
+}
+
 RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
                                          const struct riptide_estimator_config *given,
                                          struct riptide_error *error)
@@ -29,11 +47,22 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
     if (!estimator)
         return error_fill(error, -ENOMEM);
     estimator->config = config;
+    estimator->config.scope = NULL; /* the caller's, of which `scope` is a copy */
+    r = take_scope(&estimator->scope, config.scope, error);
+    if (r < 0) {
+        riptide_estimator_free(estimator);
+        return error_fill(error, r);
+    }
     if (config.policy->memory_bytes > SMALL_MEMORY_BYTES)
         entry_bytes += (config.policy->memory_bytes + 7) / 8 * 8;
     prefix_table_init(&estimator->table, entry_bytes, config.max_destinations);
-    /* And one for a destination to which another one gives way. */
-    prefix_table_init(&estimator->shares, sizeof(struct share), config.max_destinations + 1);
+    /* One more share, and one more in a share: of a destination to which another gives way. */
+    r = shares_init(&estimator->shares, config.max_destinations + 1,
+                    share_limit(config.max_destinations) + 1);
+    if (r < 0) {
+        free(estimator);
+        return error_fill(error, r);
+    }
     estimator->changed = NONE;
     estimator->input.config = &estimator->config;
     *estimatorp = estimator;
@@ -45,7 +74,8 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
     if (!estimator)
         return NULL;
     prefix_table_deinit(&estimator->table);
-    prefix_table_deinit(&estimator->shares);
+    shares_deinit(&estimator->shares);
+    prefix_set_deinit(&estimator->scope);
     free(estimator->withdrawn);
     free(estimator);
     return NULL;
@@ -91,7 +121,7 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
     if (config->policy->explain)
         config->policy->explain(memory_of(estimator, destination), &estimate);
     estimate.rto_min_us = rto_min_of(estimate.rto_min_us, config->rto_min_floor_us);
-    estimate_bound(estimator, &estimate);
+    estimate_bound(&estimator->hints, &estimate);
     return estimate;
 }
 
@@ -228,6 +258,48 @@ int destination_adopt(struct riptide_estimator *estimator, const struct riptide_
     return 0;
 }
 
+/* Bounds the windows within `dst` anew; NULL: all. */
+static void refresh_within(struct riptide_estimator *estimator, const struct riptide_prefix *dst)
+{
+    FOR_EACH_SLOT(&estimator->table, slot)
+    {
+        if (!dst || prefix_contains(dst, &destination_at(estimator, slot)->dst))
+            destination_refresh(estimator, slot);
+    }
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_set_hint(struct riptide_estimator *estimator,
+                                              const struct riptide_hint *hint,
+                                              struct riptide_error *error)
+{
+    int r;
+
+    error_set(error, "%s", "");
+    r = hints_set(&estimator->hints, &estimator->config, estimator->input.now_ns, hint, error);
+    if (r == 0)
+        refresh_within(estimator, &hint->dst);
+    return r;
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
+                                                 const struct riptide_prefix *dst)
+{
+    int r = hints_remove(&estimator->hints, dst);
+
+    if (r == 0)
+        refresh_within(estimator, dst);
+    return r;
+}
+
+RIPTIDE_PUBLIC int riptide_estimator_next_hint(const struct riptide_estimator *estimator,
+                                               uint32_t *cursor, struct riptide_hint *hint)
+{
+    if (*cursor >= estimator->hints.n)
+        return RIPTIDE_E_DONE;
+    *hint = estimator->hints.list[(*cursor)++].hint;
+    return 0;
+}
+
 RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns,
                                           bool can_pace)
 {
@@ -239,7 +311,9 @@ RIPTIDE_PUBLIC int riptide_estimator_tick(struct riptide_estimator *estimator, u
         input->interval_ns = now_ns - input->now_ns;
     input->now_ns = now_ns;
     input->can_pace = can_pace;
-    hints_expire(estimator, now_ns);
+    /* However many end together, each destination is bounded anew once. */
+    if (hints_expire(&estimator->hints, now_ns))
+        refresh_within(estimator, NULL);
     FOR_EACH_SLOT(&estimator->table, slot)
     {
         const struct destination *destination = destination_at(estimator, slot);
@@ -287,8 +361,23 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
     return RIPTIDE_E_AGAIN;
 }
 
-void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-                        uint32_t cwnd)
+RIPTIDE_PUBLIC void riptide_estimator_unpop(struct riptide_estimator *estimator)
+{
+    /* Differs from whatever is to be popped, and is a window, which nothing may forget. */
+    static const struct given not_known = { .rto_min_us = UINT32_MAX, .cwnd = 1 };
+    const uint32_t slot = prefix_table_find(&estimator->table, &estimator->popped.dst);
+
+    if (slot != NONE) {
+        destination_at(estimator, slot)->popped = not_known;
+        destination_refresh(estimator, slot);
+    } else {
+        /* It gave way to another one, and is still behind the last element of the array. */
+        estimator->n_withdrawn++;
+    }
+}
+
+RIPTIDE_PUBLIC void riptide_estimator_set_base(struct riptide_estimator *estimator,
+                                               const struct riptide_prefix *dst, uint32_t cwnd)
 {
     uint32_t slot = prefix_table_find(&estimator->table, dst);
 
@@ -337,16 +426,11 @@ RIPTIDE_PUBLIC void riptide_estimator_get_stats(const struct riptide_estimator *
                                                 struct riptide_estimator_stats *stats, size_t size)
 {
     struct riptide_estimator_stats current = estimator->stats;
-    const struct prefix_table *shares = &estimator->shares;
+    const struct share *largest = shares_find_largest(&estimator->shares);
 
-    FOR_EACH_SLOT(shares, slot)
-    {
-        const struct share *share = prefix_table_at(shares, slot);
-
-        if (share->n_destinations > current.largest_destinations) {
-            current.largest_destinations = share->n_destinations;
-            current.largest = share->within;
-        }
+    if (largest) {
+        current.largest_destinations = largest->n_destinations;
+        current.largest = largest->within;
     }
     struct_give(stats, size, &current, sizeof(current));
 }

@@ -3,9 +3,11 @@
 #ifndef RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 #define RIPTIDE_LIB_COMPUTE_ESTIMATOR_H
 
+#include "compute/bounds.h"
+#include "compute/shares.h"
 #include "internal.h"
+#include "prefix_set.h"
 #include "prefix_table.h"
-#include "verdict/arm.h"
 
 #include <assert.h>
 #include <riptide/compute.h>
@@ -68,44 +70,20 @@ struct destination {
 };
 static_assert(sizeof(struct destination) <= 128, "two cache lines, the budget of a destination");
 
-struct hint {
-    struct riptide_hint hint; /* begins with its prefix; until_ns is not 0 */
-    uint32_t around;          /* the longest other one that contains it, or NONE */
-    /* Of it and those around it, what decides within it; NULL: none. */
-    const struct riptide_hint *kept; /* the longest without an end */
-    const struct riptide_hint *cap;  /* with an end: the one that lowers most */
-};
-
-/* What a destination has before a sample, for the outcome of its connection. */
-struct before {
-    uint32_t min_rtt_us; /* as in its estimate, of closed connections only; 0: unknown */
-    uint16_t cwnd;       /* 0: it has no window */
-};
-
-/* How many destinations there are within a /24, a /64, or a wider destination. */
-struct share {
-    struct riptide_prefix within;
-    uint32_t n_destinations;
-};
-
 struct riptide_estimator {
     struct riptide_estimator_config config;
-    const struct prefix_set *scope; /* the observer's; NULL: everything */
+    struct prefix_set scope; /* of the configuration */
     struct prefix_table table;
-    struct prefix_table shares; /* of all destinations in the table */
+    struct shares shares; /* of all destinations in the table */
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input; /* its now_ns: of the last tick, or load */
-    bool gives_none[2]; /* for families[]: connections start without windows, as in a pause */
-    uint32_t holdout;   /* share of them that also start without at other times: see arm_of */
-    uint64_t arms_seed;
     uint32_t changed; /* the first of those that wait to be popped, or NONE */
     bool has_ticked;
     uint32_t hand; /* where the next search for one that gives way begins */
     /* Destinations that gave way, to be withdrawn before others are popped; NULL: none so far. */
     struct riptide_prefix *withdrawn;
     uint32_t n_withdrawn;
-    struct hint hints[RIPTIDE_MAX_HINTS]; /* sorted by prefix */
-    uint32_t n_hints;
+    struct hints hints;
     struct riptide_estimate popped;
 };
 
@@ -124,7 +102,7 @@ static inline void *memory_of(const struct riptide_estimator *estimator,
     return is_small ? destination->memory : (void *)(destination + 1);
 }
 
-/* Of the policy's functions, for a connection that has its window. */
+/* Of the policy's functions. */
 static inline const struct riptide_policy_input *input_of(struct riptide_estimator *estimator,
                                                           const struct destination *destination)
 {
@@ -150,10 +128,6 @@ int estimator_config_take(struct riptide_estimator_config *taken,
                           const struct riptide_estimator_config *config,
                           struct riptide_error *error);
 
-/* Of a configuration or a hint; blames a max that is given. Errors: -EINVAL, with a line. */
-int bounds_check(const char *min_field, const char *max_field, uint32_t min, uint32_t max,
-                 bool max_is_given, struct riptide_error *error);
-
 /*
  * The slot of that destination, which may be new: in a full table another one gives way, one with a
  * window only for a sample (or NULL) that is evidence. Outcomes: RIPTIDE_E_FULL. Errors: -ENOMEM.
@@ -164,20 +138,17 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
 /* Shortened to at most so many bits, by its family. */
 struct riptide_prefix prefix_of(const struct riptide_prefix *dst, uint8_t len4, uint8_t len6);
 
-/*
- * riptide_estimator_add for up to RIPTIDE_POPPED_SAMPLES samples; outcomes[i] is the one of
- * samples[i], befores[i] of its destination. Much faster for many destinations: it fetches the
- * memory of several at once. Errors: -ENOMEM, with a part of them added.
- */
-int estimator_add_all(struct riptide_estimator *estimator,
-                      const struct riptide_sample *const *samples, size_t n, int *outcomes,
-                      struct before *befores);
-
 /* All that is known of a destination: its evidence, and the window within its bounds. */
 struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
                                     struct destination *destination);
 
 void destination_remove(struct riptide_estimator *estimator, uint32_t slot);
+
+/* The most destinations within one share, of a table with so many places. */
+static inline uint32_t share_limit(uint32_t max_destinations)
+{
+    return (max_destinations + 15) / 16;
+}
 
 /*
  * The window, before bounds, as if it had been computed here at updated_ns. As destination_get; and
@@ -187,26 +158,6 @@ int destination_adopt(struct riptide_estimator *estimator, const struct riptide_
 
 /* Bounds the window anew, and queues the destination to be popped if a backend must act. */
 void destination_refresh(struct riptide_estimator *estimator, uint32_t slot);
-
-/* Sets the base route's window of a destination (struct riptide_route); 0: unknown. */
-void estimator_set_base(struct riptide_estimator *estimator, const struct riptide_prefix *dst,
-                        uint32_t cwnd);
-
-/* Bounds `smoothed` of an estimate by the configuration, hints and the base route. */
-void estimate_bound(const struct riptide_estimator *estimator, struct riptide_estimate *estimate);
-
-/* Removes hints whose end has passed. */
-void hints_expire(struct riptide_estimator *estimator, uint64_t now_ns);
-
-struct clocks {
-    uint64_t now_ns, realtime_ns; /* the estimator's, and CLOCK_REALTIME then */
-};
-
-/* Prints the text of riptide_estimator_save. */
-void state_put(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks);
-
-/* The number after " NAME=", 0 if it is missing; if it is none of at most `most`, damaged. */
-uint64_t state_number(const char *line, const char *name, uint64_t most, bool *is_damaged);
 
 /*
  * Left out if not used, idle, or without the figures of a rate. Idle is about one RTO, after which

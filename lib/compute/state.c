@@ -14,11 +14,8 @@
  * which a field is no number in its range is damaged.
  */
 #include "estimator.h"
-#include "prefix_set.h"
-#include "observe/sample.h"
 #include "prefix.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,16 +51,18 @@ static void put_line(FILE *out, const struct riptide_estimator *estimator,
             estimate.min_rtt_us);
 }
 
-void state_put(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks)
+RIPTIDE_PUBLIC int riptide_estimator_print(const struct riptide_estimator *estimator, FILE *out,
+                                           uint64_t now_ns, uint64_t realtime_ns)
 {
-    fprintf(out, "%s%" PRIu64 "\n", magic, clocks.realtime_ns);
+    fprintf(out, "%s%" PRIu64 "\n", magic, realtime_ns);
     FOR_EACH_SLOT(&estimator->table, slot)
     {
         struct destination *destination = destination_at(estimator, slot);
 
         if (has_window(destination))
-            put_line(out, estimator, destination, clocks.now_ns);
+            put_line(out, estimator, destination, now_ns);
     }
+    return ferror(out) ? -EIO : 0;
 }
 
 RIPTIDE_PUBLIC char *riptide_estimator_save(const struct riptide_estimator *estimator,
@@ -75,28 +74,11 @@ RIPTIDE_PUBLIC char *riptide_estimator_save(const struct riptide_estimator *esti
 
     if (!out)
         return NULL;
-    state_put(out, estimator, (struct clocks){ now_ns, realtime_ns });
+    riptide_estimator_print(estimator, out, now_ns, realtime_ns);
     if (fclose(out) == 0)
         return text;
     free(text);
     return NULL;
-}
-
-uint64_t state_number(const char *line, const char *name, uint64_t most, bool *is_damaged)
-{
-    const char *at = strstr(line, name);
-    char *end;
-    uint64_t value;
-
-    if (!at)
-        return 0;
-    errno = 0;
-    value = strtoull(at + strlen(name), &end, 10);
-    if (isdigit((unsigned char)at[strlen(name)]) && (*end == 0 || *end == ' ') && errno == 0 &&
-        value <= most)
-        return value;
-    *is_damaged = true;
-    return 0;
 }
 
 /* A line without its end was cut off, and is empty as one that is too long. Returns the next. */
@@ -118,13 +100,13 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
 {
     const struct riptide_estimator_config *config = &estimator->config;
     bool is_damaged = !strstr(line, " age_ns=");
-    uint64_t age_ns = state_number(line, " age_ns=", INT64_MAX, &is_damaged) + passed_ns;
+    uint64_t age_ns = field_number(line, " age_ns=", INT64_MAX, &is_damaged) + passed_ns;
     struct riptide_estimate loaded = {
-        .smoothed = (double)state_number(line, " cwnd=", RIPTIDE_CWND_LIMIT, &is_damaged),
-        .samples = (uint32_t)state_number(line, " samples=", UINT16_MAX, &is_damaged),
-        .min_rtt_us = (uint32_t)state_number(line, " min_rtt_us=", UINT32_MAX, &is_damaged),
-        .pacing_percent = state_number(line, " paced=", 1, &is_damaged) ? 100 : RIPTIDE_AT_ONCE,
-        .may_lower = state_number(line, " cut=", 1, &is_damaged),
+        .smoothed = (double)field_number(line, " cwnd=", RIPTIDE_CWND_LIMIT, &is_damaged),
+        .samples = (uint32_t)field_number(line, " samples=", UINT16_MAX, &is_damaged),
+        .min_rtt_us = (uint32_t)field_number(line, " min_rtt_us=", UINT32_MAX, &is_damaged),
+        .pacing_percent = field_number(line, " paced=", 1, &is_damaged) ? 100 : RIPTIDE_AT_ONCE,
+        .may_lower = field_number(line, " cut=", 1, &is_damaged),
         /* Shortly after a reboot that is before the zero of this clock. */
         .updated_ns = (int64_t)(estimator->input.now_ns - age_ns),
     };
@@ -136,14 +118,14 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
     is_damaged |= riptide_prefix_parse(&loaded.dst, text) != 0 || loaded.smoothed == 0;
     /* No peer is there; but a wide one that begins with the unspecified address has others. */
     is_any = !prefix_is_host(&loaded.dst) && is_zero(loaded.dst.addr, sizeof(loaded.dst.addr));
-    if (is_damaged || (!is_any && sample_is_local(loaded.dst.family, loaded.dst.addr)))
+    if (is_damaged || (!is_any && address_is_local(loaded.dst.family, loaded.dst.addr)))
         return RIPTIDE_E_INVALID;
     if (age_ns >= config->ttl_ns || age_ns > INT64_MAX)
         return RIPTIDE_E_DONE;
     /* It is none of this configuration, or out of scope. */
     len = loaded.dst.family == AF_INET ? config->prefix_len4 : config->prefix_len6;
     if (loaded.dst.len != len ||
-        (estimator->scope && !prefix_set_decide(estimator->scope, &loaded.dst)))
+        !prefix_set_decide(&estimator->scope, &loaded.dst))
         return RIPTIDE_E_UNKNOWN;
     return destination_adopt(estimator, &loaded);
 }
@@ -167,7 +149,7 @@ RIPTIDE_PUBLIC int riptide_estimator_load(struct riptide_estimator *estimator, u
         return error_set(error, "state: the first line is not that of a riptide state");
     if (strncmp(line, magic, strlen(magic)) != 0)
         return error_set(error, "state: of another version; this library reads version 2");
-    saved_ns = state_number(line, " saved_ns=", UINT64_MAX, &is_damaged);
+    saved_ns = field_number(line, " saved_ns=", UINT64_MAX, &is_damaged);
     if (is_damaged)
         return error_set(error, "state: the first line does not say when it was saved");
     if (saved_ns > realtime_ns && saved_ns - realtime_ns > CLOCK_TOLERANCE_NS)

@@ -191,20 +191,15 @@ static void copy_ports(struct ports *copy, const struct riptide_port_range *rang
 
 int filter_init(struct filter *filter, const struct riptide_scope *scope)
 {
-    struct prefix_set *set = &filter->prefixes;
-    int place = PLACE_ACCEPT, r = 0;
+    int place = PLACE_ACCEPT;
+    int r = prefix_set_init(&filter->prefixes, scope->learn, scope->n_learn, scope->exclude,
+                            scope->n_exclude);
 
-    copy_ports(&filter->local, scope->local_ports, scope->n_local_ports);
-    copy_ports(&filter->remote, scope->remote_ports, scope->n_remote_ports);
-    set->verdict = scope->n_learn == 0;
-    for (size_t i = 0; r == 0 && i < scope->n_learn; i++)
-        r = prefix_set_add(set, &scope->learn[i], true);
-    for (size_t i = 0; r == 0 && i < scope->n_exclude; i++)
-        r = prefix_set_add(set, &scope->exclude[i], false);
     if (r < 0)
         return r;
-    prefix_set_finish(set);
-    filter->is_partial = set->n > FILTER_MAX_PREFIXES;
+    copy_ports(&filter->local, scope->local_ports, scope->n_local_ports);
+    copy_ports(&filter->remote, scope->remote_ports, scope->n_remote_ports);
+    filter->is_partial = filter->prefixes.n > FILTER_MAX_PREFIXES;
     /* The cheapest tests come first, so they are written last. */
     if (!filter->is_partial)
         place = put_prefixes(filter);

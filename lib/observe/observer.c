@@ -9,6 +9,7 @@
 #include "observe/events.h"
 #include "observe/sample.h"
 #include "observe/seen.h"
+#include "prefix.h"
 
 #include <errno.h>
 #include <riptide/observe.h>
@@ -101,9 +102,11 @@ RIPTIDE_PUBLIC struct riptide_observer *riptide_observer_free(struct riptide_obs
     return NULL;
 }
 
-const struct filter *observer_filter(const struct riptide_observer *observer)
+RIPTIDE_PUBLIC bool riptide_observer_matches(const struct riptide_observer *observer,
+                                             const struct riptide_sample *sample)
 {
-    return &observer->filter;
+    return filter_matches(&observer->filter, sample) &&
+           !address_is_local(sample->dst.family, sample->dst.addr);
 }
 
 RIPTIDE_PUBLIC int riptide_observer_get_fd(const struct riptide_observer *observer)

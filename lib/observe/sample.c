@@ -22,32 +22,6 @@ struct tcp_info_at4 {
 /* tcp_info has grown, but was never shorter than this; a sample without a window has no use. */
 #define INFO_MIN_BYTES (offsetof(struct tcp_info, tcpi_snd_cwnd) + sizeof(uint32_t))
 
-static bool is_local_v4(const uint8_t address[4])
-{
-    uint32_t word;
-
-    memcpy(&word, address, sizeof(word));
-    return word == INADDR_ANY || word == INADDR_BROADCAST || address[0] == 127 ||
-           (address[0] & 0xf0) == 224 || (address[0] == 169 && address[1] == 254);
-}
-
-static bool is_local_v6(const uint8_t address[16])
-{
-    static const uint8_t zero[15];
-
-    return address[0] == 0xff || (address[0] == 0xfe && (address[1] & 0xc0) == 0x80) ||
-           (address[15] <= 1 && memcmp(address, zero, sizeof(zero)) == 0);
-}
-
-bool sample_is_local(uint8_t family, const void *address)
-{
-    if (family == AF_INET)
-        return is_local_v4(address);
-    if (address_is_v4_mapped(address))
-        return is_local_v4((const uint8_t *)address + 12);
-    return is_local_v6(address);
-}
-
 /*
  * The tcp_info of a message, NULL: none. False if its attributes do not fill it exactly: then none
  * can be trusted.
@@ -74,7 +48,7 @@ bool sample_parse(struct riptide_sample *sample, const void *payload, size_t len
     size_t n_bytes;
 
     if (len < sizeof(*msg) || prefix_family_bits(msg->idiag_family) == 0 ||
-        sample_is_local(msg->idiag_family, msg->id.idiag_dst) || !find_info(&attr, payload, len) ||
+        address_is_local(msg->idiag_family, msg->id.idiag_dst) || !find_info(&attr, payload, len) ||
         !attr)
         return false;
     info = (const void *)(attr + 1);
@@ -106,6 +80,12 @@ bool sample_parse(struct riptide_sample *sample, const void *payload, size_t len
     sample->remote_port = ntohs(msg->id.idiag_dport);
     sample->closed = false;
     sample->shown = false;
+    sample->paced = false;
+    sample->flight_ended = false;
+    sample->initcwnd = 0;
+    sample->arm = RIPTIDE_ARM_NONE;
+    sample->phase = 0;
+    sample->together = 0;
     sample->busy_time_us = info->tcp.tcpi_busy_time;
     return true;
 }

@@ -15,7 +15,4 @@
  */
 bool sample_parse(struct riptide_sample *sample, const void *payload, size_t len);
 
-/* Of both families: loopback, link-local, multicast, broadcast or unspecified. */
-bool sample_is_local(uint8_t family, const void *address);
-
 #endif

@@ -80,11 +80,15 @@ static unsigned int group_of(const struct riptide_prefix *peer, uint64_t secret)
     return arm_hash(source, secret) % SOURCE_GROUPS;
 }
 
-void experiment_enter(struct experiment *experiment, struct opened opened,
-                      const struct outcome *outcome, const struct riptide_prefix *peer)
+void experiment_enter(struct experiment *experiment, const struct riptide_sample *sample,
+                      const struct outcome *outcome)
 {
+    const struct opened opened = {
+        .arm = sample->arm == RIPTIDE_ARM_HOLDOUT ? ARM_HOLDOUT : ARM_WINDOW,
+        .phase = sample->phase == HOLDOUT_FIRST ? HOLDOUT_FIRST : HOLDOUT_SETTLED,
+    };
     const struct opened half = { experiment->n_halves % ARMS, opened.phase };
-    unsigned int group = group_of(peer, experiment->seed);
+    unsigned int group = group_of(&sample->dst, experiment->seed);
 
     outcomes_put(&experiment->all, opened, outcome->class, outcome->sums);
     experiment->n_new++;

@@ -189,8 +189,9 @@ struct held_share {
 
 struct held_share held_share_of(const struct experiment *experiment);
 
-void experiment_enter(struct experiment *experiment, struct opened opened,
-                      const struct outcome *outcome, const struct riptide_prefix *peer);
+/* Enters the outcome of a closed connection that was drawn to an arm. */
+void experiment_enter(struct experiment *experiment, const struct riptide_sample *sample,
+                      const struct outcome *outcome);
 
 /*
  * Call it each round. After SUSPENSION_BEGINS no window may be given until it returns

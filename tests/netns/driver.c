@@ -138,12 +138,13 @@ static int set(struct riptide_applier *applier, char *words)
     return riptide_applier_set(applier, &wanted);
 }
 
-static const char *noted_arm(const struct riptide_applier *applier, uint64_t cookie)
+/* How the connection of this cookie opened. */
+static void print_opening(struct riptide_applier *applier, uint64_t cookie)
 {
-    struct opened opened;
-    bool is_noted = applier_find_opened(applier, cookie, false, &opened);
+    struct riptide_sample sample = { .cookie = cookie };
 
-    return is_noted ? riptide_name(RIPTIDE_NAMES_ARM, opened.arm) : "none";
+    riptide_applier_annotate(applier, 0, &sample, 1);
+    printf("opened %s\n", riptide_name(RIPTIDE_NAMES_ARM, sample.arm));
 }
 
 static int follow_line(struct riptide_applier *applier, struct input *input, char *line)
@@ -153,14 +154,16 @@ static int follow_line(struct riptide_applier *applier, struct input *input, cha
     if (strncmp(line, "set ", 4) == 0)
         return set(applier, line + 4);
     if (strcmp(line, "pause") == 0 || strcmp(line, "resume") == 0)
-        return riptide_applier_set_paused(applier, line[0] == 'p');
+        return riptide_applier_set_paused(
+            applier, line[0] == 'p' ? RIPTIDE_REASON_PAUSED : RIPTIDE_REASON_NONE, NULL);
     if (strcmp(line, "later") == 0)
         return let_a_minute_pass(applier);
     if (sscanf(line, "arm %llu", &cookie) == 1)
-        printf("arm %s\n", riptide_name(RIPTIDE_NAMES_ARM,
-                                        arm_of(cookie, HOLDOUT_SEED, ARM_SHARE(holdout_percent))));
+        printf("arm %s\n", arm_of(cookie, HOLDOUT_SEED, ARM_SHARE(holdout_percent)) == ARM_HOLDOUT
+                                 ? "holdout"
+                                 : "window");
     else if (sscanf(line, "opened %llu", &cookie) == 1)
-        printf("opened %s\n", noted_arm(applier, cookie));
+        print_opening(applier, cookie);
     else if (strcmp(line, "start") == 0)
         printf("start %d\n", -riptide_applier_start(applier, NULL));
     else if (strcmp(line, "stop") == 0)

@@ -5,8 +5,10 @@ import contextlib
 import errno
 import os
 import re
+import resource
 import signal
 import subprocess
+import time
 
 import cgroups
 import pytest
@@ -237,6 +239,22 @@ def test_beside_a_riptided_that_runs_others_name_it_and_leave_it_alone(net):
             assert re.search(rf"{re.escape(peer)}\b.*initcwnd {cwnd}\b", done.stderr)
         assert snapshot(net.host) == before
         wait_rounds()
+
+
+def test_start_many_networks(net, tmp_path):
+    """Destinations in a /24 each cost what those of few /24s cost: nothing walks all /24s for each."""
+    def processor_s(addresses):
+        state = tmp_path / "state"
+        state.write_text(f"riptide state 2 saved_ns={time.time_ns()}\n"
+                         + "".join(f"{address} cwnd=48 samples=3 age_ns=12\n" for address in addresses))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        net.host.run(RIPTIDED, "--dry-run", "--once", "--apply", "routes", "--state", state, "--max-destinations", 262144,
+                     "--ttl", "1h", "--log-level", "error", "--control", "none")
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+    numbers = range(40000)
+    together = processor_s(f"20.0.{i >> 8}.{i & 255}" for i in numbers)
+    assert processor_s(f"20.{i >> 8}.{i & 255}.7" for i in numbers) < 3 * together
 
 
 def test_router_without_its_claim_writes_nothing_and_keeps_what_it_was_asked_for(net):

@@ -111,11 +111,14 @@ static inline void set_hint(struct riptide_estimator *estimator, struct riptide_
 #define cap(estimator, text, max, end)                                                             \
     set_hint(estimator, (struct riptide_hint){ prefix(text), .cwnd_max = max, .until_ns = end })
 
-/* A sample that counts, or that the policy leaves out. */
+/* A sample that counts, or that the policy leaves out. It was paced as the policy says now. */
 static inline void add(struct riptide_estimator *estimator, struct riptide_sample sample)
 {
-    int r = riptide_estimator_add(estimator, &sample);
+    struct riptide_estimate estimate = { .cwnd = 0 };
+    int r = riptide_estimator_find(estimator, &sample.dst, &estimate);
 
+    sample.paced = r == 0 && estimate.pacing_percent == 100;
+    r = riptide_estimator_add(estimator, &sample);
     assert_true(r == 0 || r == RIPTIDE_E_LEFT_OUT);
 }
 
@@ -234,8 +237,9 @@ static inline struct riptide_sample busy(uint32_t capacity)
 }
 
 /*
- * A connection of 300 ms that sent `segs`, of these `lost` twice, in its first flight, and closed.
- * Slow start has added what arrived; of that cubic left 0.7 at the loss.
+ * A connection of 300 ms that opened with a window of `cwnd`, sent `segs`, of these `lost` twice, in
+ * its first flight, and closed. Slow start has added what arrived; of that cubic left 0.7 at the
+ * loss.
  */
 static inline struct riptide_sample closed(uint32_t cwnd, uint32_t segs, uint32_t lost)
 {
@@ -251,10 +255,12 @@ static inline struct riptide_sample closed(uint32_t cwnd, uint32_t segs, uint32_
     sample.acked_bytes = (uint64_t)segs * MSS_BYTES;
     sample.closed = true;
     sample.busy_time_us = 300000;
+    sample.initcwnd = cwnd;
+    sample.flight_ended = true;
     return sample;
 }
 
-/* The same one while it is open. */
+/* The same one while it is open, as its first flight has just ended. */
 static inline struct riptide_sample opened(uint32_t cwnd, uint32_t segs, uint32_t lost)
 {
     struct riptide_sample sample = closed(cwnd, segs, lost);

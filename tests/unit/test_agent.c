@@ -74,7 +74,7 @@ static bool are_calls_refused(struct riptide_agent *agent)
            riptide_observer_dispatch(agent->observer) == -ECHILD &&
            riptide_observer_pop(agent->observer, &sample) == -ECHILD &&
            riptide_applier_set(agent->applier, &wanted) == -ECHILD &&
-           riptide_applier_set_paused(agent->applier, true) == -ECHILD &&
+           riptide_applier_set_paused(agent->applier, RIPTIDE_REASON_PAUSED, NULL) == -ECHILD &&
            riptide_applier_start(agent->applier, NULL) == -ECHILD &&
            riptide_applier_dispatch(agent->applier) == -ECHILD &&
            riptide_applier_stop(agent->applier) == -ECHILD;
@@ -240,6 +240,7 @@ TEST(window_of_a_peer_is_that_of_its_destination)
     assert_int_equal(window->estimate->cwnd, 0);
     assert_int_equal(window->program->state, RIPTIDE_ROUTE_WITHDRAWN);
     assert_string_equal(window->program->reason, "windows are off for 192.0.0.0/16");
+    assert_int_equal(window->program->reason_code, RIPTIDE_REASON_OFF);
     assert_int_equal(riptide_agent_remove_hint(agent, &off.dst), 0);
     assert_int_equal(find_window(agent, 77)->estimate->cwnd, 40);
     assert_int_equal(riptide_agent_stop(agent, NULL), 0);

@@ -163,7 +163,7 @@ TEST(hints_are_refused_by_name_and_bounded_in_number)
 
 static const struct riptide_prefix usual = { AF_INET, 32, { 192, 0, 2, 1 } };
 
-#define set_base(estimator, cwnd) estimator_set_base(estimator, &usual, cwnd)
+#define set_base(estimator, cwnd) riptide_estimator_set_base(estimator, &usual, cwnd)
 
 static void assert_window(struct riptide_estimator *estimator, uint32_t cwnd, bool may_lower)
 {

@@ -73,57 +73,6 @@ TEST(connection_shows_its_first_flight)
     }
 }
 
-/*
- * Connections that open each second and send for 700 ms, as a dump in each interval shows them, or
- * their end if none did. A first flight ends after a round trip, paced after two. `cwnds`: the
- * windows after each five.
- */
-static void dump_series(uint64_t interval_ms, const char *series, uint32_t *cwnds)
-{
-    enum { N = 40, LIFE_MS = 700, FLIGHT_MS = RTT_US / 1000 };
-    ESTIMATOR *estimator = begun(true);
-    uint32_t began_with[N];
-    bool is_shown[N] = { false };
-
-    for (uint64_t now_ms = 0; now_ms <= 1000 * strlen(series); now_ms += interval_ms) {
-        for (uint64_t n = 0; n < strlen(series) && 1000 * n + 470 < now_ms; n++) {
-            uint64_t age_ms = now_ms - (1000 * n + 470);
-            bool is_under_way = age_ms < (is_paced(estimator) ? 2 : 1) * FLIGHT_MS;
-            uint32_t cwnd = began_with[n], lost = series[n] == 'x' ? cwnd / 4 : 0;
-            struct riptide_sample sample = closed(cwnd, cwnd, is_under_way ? 0 : lost);
-
-            sample.closed = age_ms >= LIFE_MS;
-            sample.busy_time_us = 1000 * (sample.closed ? LIFE_MS : age_ms);
-            if (is_under_way)
-                sample.acked_bytes = 0;
-            sample.shown = is_shown[n];
-            if (!sample.closed || !is_shown[n])
-                add(estimator, sample);
-            is_shown[n] = true;
-        }
-        if (now_ms > 0)
-            tick_at(estimator, 2 * S + now_ms * MS);
-        for (uint64_t n = now_ms / 1000; n < N && 1000 * n + 470 < now_ms + interval_ms; n++)
-            began_with[n] = cwnd_of(estimator);
-        if (now_ms > 0 && now_ms % 5000 == 0)
-            *cwnds++ = cwnd_of(estimator);
-    }
-}
-
-TEST(series_gives_the_same_windows_at_every_interval)
-{
-    static const char series[] = ".....x........xxxxx.....xxxxxxxxxx.";
-    static const uint32_t intervals_ms[] = { 50, 100, 250, 1000 };
-    static const uint32_t expected[] = { 48, 96, 192, 192, 384, 384, 288 };
-
-    EACH(row, intervals_ms) {
-        uint32_t cwnds[COUNT(expected)] = { 0 };
-
-        dump_series(*row, series, cwnds);
-        assert_memory_equal(cwnds, expected, sizeof(expected));
-    }
-}
-
 /* Those are evidence a minute after the last full ones. */
 TEST(largest_segment_size_fades)
 {
@@ -184,50 +133,79 @@ TEST(connections_to_a_proxy_on_this_host_do_not_count)
     }
 }
 
-TEST(flights_from_before_a_change_do_not_count_but_their_losses_after_a_raise)
+/* A smaller window fits: the larger one may not. It lost: so would the larger one. */
+TEST(smaller_window_counts_for_a_larger_one_by_its_losses)
 {
     ESTIMATOR *estimator = begun(false);
-    struct riptide_sample lasting = closed(48, 48, 0), lossy = closed(96, 96, 24);
 
     flights(estimator, "....48");
-    lasting.busy_time_us = 3999999;
-    lossy.busy_time_us = 7999999;
-    for (int i = 0; i < 4; i++) {
-        add(estimator, lasting);
-        assert_int_equal(tick(estimator, lasting), 48);
-    }
-    add_times(estimator, 3, lasting);
-    assert_int_equal(tick(estimator, lasting), 96);
     for (int i = 0; i < 8; i++)
-        tick(estimator, lossy);
-    /* Of the window before a cut. */
-    assert_int_equal(cwnd_of(estimator), 72);
-    add_times(estimator, 9, lossy);
-    assert_int_equal(pass(estimator), 72);
+        assert_int_equal(tick(estimator, closed(24, 24, 0)), 48);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(tick(estimator, closed(24, 24, 6)), 48);
+    assert_int_equal(tick(estimator, closed(24, 24, 6)), 36);
 }
 
-TEST(open_connection_counts_once_when_its_flight_is_over)
+/* From before a cut, or of a stack that was given more: it does not show that less is too much. */
+TEST(larger_window_does_not_count)
 {
     ESTIMATOR *estimator = begun(false);
-    struct riptide_sample older = opened(24, 24, 0), under_way = older, idle = older,
-                          lossy = opened(24, 24, 6), pausing = lossy,
-                          long_lived = opened(24, 73, 6);
 
-    older.busy_time_us = 1000000 + RTT_US;
-    under_way.acked_bytes--;
-    idle.last_data_sent_ms = 1000 + RTT_US / 1000;
-    lossy.acked_bytes = 0;
-    pausing.shown = long_lived.shown = true;
-    long_lived.busy_time_us = 1000000;
-    for (int i = 0; i < 10; i++) {
-        add(estimator, pausing);
-        add(estimator, long_lived);
-        add(estimator, older);
-        add(estimator, under_way);
-        assert_int_equal(tick(estimator, idle), 24);
+    flights(estimator, "....48xxxx36");
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(tick(estimator, closed(48, 48, 12)), 36);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(tick(estimator, closed(48, 48, 0)), 36);
+    assert_int_equal(explain(estimator).fitting, 0);
+    assert_int_equal(explain(estimator).against, 0);
+}
+
+/* A route keeps its window within a step of two segments, or a tenth. */
+TEST(window_within_a_step_counts_as_the_present_one)
+{
+    ESTIMATOR *estimator = begun(false);
+
+    assert_int_equal(explain(estimator).fitting, 0);
+    add_times(estimator, 3, closed(22, 22, 0));
+    assert_int_equal(explain(estimator).fitting, 3);
+    add(estimator, closed(21, 21, 0));
+    assert_int_equal(explain(estimator).fitting, 3);
+    add(estimator, closed(26, 26, 0));
+    assert_int_equal(explain(estimator).fitting, 4);
+}
+
+/* They left at once, and say nothing of a pace; those that follow do. */
+TEST(flights_from_before_pacing_do_not_count)
+{
+    ESTIMATOR *estimator = begun(true);
+    struct riptide_sample at_once = closed(48, 48, 12);
+
+    flights(estimator, "....48xxxx48");
+    assert_true(is_paced(estimator));
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(riptide_estimator_add(estimator, &at_once), 0);
+        assert_int_equal(pass(estimator), 48);
     }
-    assert_int_equal(tick(estimator, lossy), 24);
-    assert_int_equal(tick(estimator, lossy), 18); /* two, as before them there was none for long */
+    assert_int_equal(explain(estimator).against, 0);
+}
+
+/* Each of its samples says how it opened; one that its first flight has ended. */
+TEST(connection_counts_once_as_its_first_flight_has_ended)
+{
+    ESTIMATOR *estimator = begun(false);
+    struct riptide_sample later = opened(24, 24, 6), end = closed(24, 24, 6);
+
+    later.flight_ended = end.flight_ended = false;
+    later.shown = end.shown = true;
+    for (int i = 0; i < 10; i++) {
+        add(estimator, later);
+        assert_int_equal(tick(estimator, end), 24);
+    }
+    assert_int_equal(explain(estimator).against, 0);
+    /* It talked for long before it sent data: its end is the first sample after its flight. */
+    end.flight_ended = true;
+    assert_int_equal(tick(estimator, end), 24);
+    assert_int_equal(tick(estimator, end), 18); /* two, as before them there was none for long */
 }
 
 TEST(paths_of_less_than_5_ms_are_not_paced)
@@ -340,7 +318,7 @@ TEST(another_path_in_between_is_not_learned)
     assert_in_range(cwnd_of(estimator), 1000, RIPTIDE_CWND_LIMIT);
 }
 
-/* A sample does not contain the window with which its connection began; some outlive the hint. */
+/* Its connections opened with less, and some outlive the hint. */
 TEST(end_of_a_hint_is_no_growth)
 {
     ESTIMATOR *estimator = begun(false);
@@ -352,33 +330,31 @@ TEST(end_of_a_hint_is_no_growth)
     assert_int_equal(riptide_estimator_remove_hint(estimator, prefix_at("192.0.2.0/24")), 0);
     add_times(estimator, 10, closed(20, 60, 0));
     assert_int_equal(pass(estimator), 48);
-    /* What ends from here on began with 48. */
     flights(estimator, "....96");
 }
 
-/* While windows are off for it, paused, or all connections are held out; learning goes on behind that. */
-TEST(flights_without_the_window_do_not_count)
+/* Held out, outside of the cgroup, in a pause, from before riptided: 0 segments are of ours. */
+TEST(flights_without_our_window_do_not_count)
 {
     struct riptide_hint off = { .dst = prefix("192.0.2.1"), .off = true };
+    struct riptide_sample fits = closed(10, 60, 0), loses = closed(10, 60, 20);
 
-    for (int why = 0; why < 3; why++) {
+    fits.initcwnd = loses.initcwnd = 0;
+    for (int is_off = 0; is_off < 2; is_off++) {
         ESTIMATOR *estimator = begun(false);
 
         flights(estimator, "....48");
-        if (why == 0)
+        if (is_off)
             set_hint(estimator, off);
-        estimator->gives_none[0] = why == 1;
-        estimator->holdout = why == 2 ? ARM_SHARE(100) : 0;
         for (int i = 0; i < 10; i++) {
-            add(estimator, closed(10, 60, i % 2 ? 20 : 0));
-            tick(estimator, closed(10, 60, 20));
+            add(estimator, i % 2 ? fits : loses);
+            tick(estimator, loses);
             assert_true(explain(estimator).smoothed == 48);
-            assert_int_equal(cwnd_of(estimator), why == 0 ? 0 : 48);
+            assert_int_equal(cwnd_of(estimator), is_off ? 0 : 48);
         }
         assert_int_equal(explain(estimator).samples, 2);
-        if (why > 0)
-            continue;
-        assert_int_equal(riptide_estimator_remove_hint(estimator, &off.dst), 0);
+        if (is_off)
+            assert_int_equal(riptide_estimator_remove_hint(estimator, &off.dst), 0);
         flights(estimator, "....96");
     }
 }
@@ -584,6 +560,9 @@ TEST(careful_never_exceeds_its_evidence)
             struct riptide_sample sample = any_sample();
             uint32_t h = sample.dst.addr[3];
 
+            sample.initcwnd = before[h].cwnd;
+            sample.paced = before[h].pacing_percent == 100;
+            sample.flight_ended = true;
             if (riptide_estimator_add(estimator, &sample) == 0)
                 n_filled[h] += sample.data_segs_out >= before[h].cwnd + sample.retrans_segs;
         }

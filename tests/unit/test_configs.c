@@ -41,7 +41,7 @@ static const struct object {
     { "observer", sizeof(struct riptide_observer_config),
       STRUCT_END(struct riptide_observer_config, scope), init_observer, try_observer },
     { "estimator", sizeof(struct riptide_estimator_config),
-      STRUCT_END(struct riptide_estimator_config, ttl_ns), init_estimator, try_estimator },
+      STRUCT_END(struct riptide_estimator_config, scope), init_estimator, try_estimator },
     { "applier", sizeof(struct riptide_applier_config),
       STRUCT_END(struct riptide_applier_config, cgroup), init_applier, try_applier },
     { "agent", sizeof(struct riptide_agent_config),
@@ -169,7 +169,7 @@ TEST(estimator_is_refused_by_the_name_of_a_value)
     REFUSED("estimator.cwnd_max: 65536; must be 1 to 65535", configs.estimator.cwnd_max = 65536);
     REFUSED("estimator.prefix_len4: 33; ", configs.estimator.prefix_len4 = 33);
     REFUSED("estimator.prefix_len6: 129; ", configs.estimator.prefix_len6 = 129);
-    REFUSED("estimator.ttl_ns: 0 ns; ", configs.estimator.ttl_ns = 0);
+    REFUSED("estimator.ttl_ns: must be longer than the interval", configs.estimator.ttl_ns = 0);
     REFUSED("estimator.max_destinations: 0; ", configs.estimator.max_destinations = 0);
     REFUSED("estimator.max_destinations: 16777217; must be 1 to 16777216",
             configs.estimator.max_destinations = RIPTIDE_MAX_DESTINATIONS + 1);

@@ -143,8 +143,10 @@ static void add_one(const struct world *world)
         for (size_t i = 6; i < 16; i++)
             sample.dst.addr[i] = (uint8_t)draw();
     }
+    sample.arm = arm == ARM_HOLDOUT ? RIPTIDE_ARM_HOLDOUT : RIPTIDE_ARM_WINDOW;
+    sample.phase = phase;
     if (outcome_of(&outcome, &sample, 0) == OUTCOME_COUNTS)
-        experiment_enter(experiment, (struct opened){ arm, phase }, &outcome, &sample.dst);
+        experiment_enter(experiment, &sample, &outcome);
 }
 
 /* Until windows are suspended, or the phase is `until`; returns the seconds that it took. */
@@ -208,8 +210,11 @@ TEST(phases_and_stretches_end_by_what_decides)
                  i == 5 ? row->hiding : 0);
         }
         /* One that opened in the other phase decides nothing. */
-        experiment_enter(experiment, (struct opened){ ARM_HOLDOUT, !row->phase },
-                         &(struct outcome){ 0, { 1 } }, prefix_at("10.0.0.1"));
+        experiment_enter(experiment,
+                         &(struct riptide_sample){ .dst = prefix("10.0.0.1"),
+                                                   .arm = RIPTIDE_ARM_HOLDOUT,
+                                                   .phase = !row->phase },
+                         &(struct outcome){ 0, { 1 } });
         assert_row(experiment_judge(experiment, run.now_ns) == SUSPENSION_SAME);
         assert_row(experiment->phase == row->next);
         assert_row(experiment->n_stretches == row->n_stretches + begins);

@@ -54,6 +54,7 @@ TEST(each_value_has_a_name)
         [RIPTIDE_NAMES_EVENT] = RIPTIDE_AGENT_DESTROY_EVENTS,
         [RIPTIDE_NAMES_ARM] = RIPTIDE_ARM_HOLDOUT,
         [RIPTIDE_NAMES_LEFT_OUT] = RIPTIDE_LEFT_OUT_UNMEASURED,
+        [RIPTIDE_NAMES_REASON] = RIPTIDE_REASON_EXPIRED,
     };
 
     EACH(names, last) {
@@ -64,5 +65,5 @@ TEST(each_value_has_a_name)
         }
     }
     assert_string_equal(riptide_name(RIPTIDE_NAMES_LEFT_OUT, 1u << 31), "unknown");
-    assert_string_equal(riptide_name(RIPTIDE_NAMES_LEFT_OUT + 1, 0), "unknown");
+    assert_string_equal(riptide_name(RIPTIDE_NAMES_REASON + 1, 0), "unknown");
 }

@@ -10,8 +10,6 @@
 
 enum { UNKNOWN = 250, LEAST_LIFE_S = 90 };
 
-static const char malformed[] = "the kernel's answer is malformed";
-static const char others[] = "its base route has an attribute that is not copied";
 
 static const struct bytes_route gateway = { .dst = "0.0.0.0/0",
                                             .priority = 100,
@@ -20,18 +18,18 @@ static const struct bytes_route gateway = { .dst = "0.0.0.0/0",
                                             .ifindex = 3 };
 
 /* Over bytes that are not zero: bases are compared with their padding. */
-static const char *parse(struct route *base, struct bytes *answer, const char *dst)
+static enum riptide_reason parse(struct route *base, struct bytes *answer, const char *dst)
 {
     memset(base, 0xa5, sizeof(*base));
     return base_parse(base, prefix_at(dst), bytes_message(answer));
 }
 
-/* That `dst` has no base, for this reason; or has one: NULL. */
-static void assert_reason(struct bytes *answer, const char *dst, const char *expected)
+/* That `dst` has no base, for this reason; or has one. */
+static void assert_reason(struct bytes *answer, const char *dst, enum riptide_reason expected)
 {
     struct route base;
 
-    assert_text(parse(&base, answer, dst), expected);
+    assert_int_equal(parse(&base, answer, dst), expected);
 }
 
 static bool is_same(const struct bytes_route *one, const struct bytes_route *other)
@@ -102,16 +100,16 @@ TEST(attribute_that_is_not_copied_is_a_reason)
         uint32_t value;
         size_t n;
         bool is_metric;
-        const char *reason;
+        enum riptide_reason reason;
     } cases[] = {
-        { RTA_ENCAP, 1, 4, false, others },
-        { RTA_FLOW, 1, 4, false, others },
-        { RTA_VIA, 1, 4, false, others }, /* a hop of the other family */
-        { UNKNOWN, 1, 4, false, others },
-        { RTA_PREF, 0, 1, false, NULL },
-        { RTA_PREF, 1, 1, false, others },
-        { RTAX_CC_ALGO, 0, 4, true, others },
-        { RTAX_MAX + 1, 1, 4, true, others },
+        { RTA_ENCAP, 1, 4, false, RIPTIDE_REASON_BASE_ATTRIBUTE },
+        { RTA_FLOW, 1, 4, false, RIPTIDE_REASON_BASE_ATTRIBUTE },
+        { RTA_VIA, 1, 4, false, RIPTIDE_REASON_BASE_ATTRIBUTE }, /* a hop of the other family */
+        { UNKNOWN, 1, 4, false, RIPTIDE_REASON_BASE_ATTRIBUTE },
+        { RTA_PREF, 0, 1, false, RIPTIDE_REASON_NONE },
+        { RTA_PREF, 1, 1, false, RIPTIDE_REASON_BASE_ATTRIBUTE },
+        { RTAX_CC_ALGO, 0, 4, true, RIPTIDE_REASON_BASE_ATTRIBUTE },
+        { RTAX_MAX + 1, 1, 4, true, RIPTIDE_REASON_BASE_ATTRIBUTE },
     };
 
     EACH(row, cases) {
@@ -127,46 +125,46 @@ TEST(attribute_that_is_not_copied_is_a_reason)
 TEST(route_that_is_no_base_has_a_reason)
 {
     /* net.ipv4.nexthop_compat_mode decides whether the kernel shows the hops of an object. */
-    static const char several[] = "its base route has several next hops";
-    static const char unseen[] = "the kernel does not show the hop of its next-hop object";
-    static const char locked[] = "its base route locks initcwnd or initrwnd";
-    static const char large[] = "its base route has a larger mtu than can be given to another";
-    static const char table[] = "a rule sends it to another table";
-    static const char by_packet[] = "its base route depends on tos or source";
     static const char other[] = "198.51.100.0/24", any[] = "0.0.0.0/0";
     static const struct {
         struct bytes_route route;
-        const char *dst, *reason;
+        const char *dst;
+        enum riptide_reason reason;
     } cases[] = {
-        { { .dst = "10.3.0.0/16", .is_multipath = true }, "10.3.0.1", several },
-        { { .dst = "10.3.0.0/16", .prefsrc = "192.0.2.1", .nh_id = 7 }, "10.3.0.1", unseen },
-        { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_INITCWND }, "10.6.0.1", locked },
-        { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_INITRWND }, "10.6.0.1", locked },
+        { { .dst = "10.3.0.0/16", .is_multipath = true },
+          "10.3.0.1", RIPTIDE_REASON_BASE_MULTIPATH },
+        { { .dst = "10.3.0.0/16", .prefsrc = "192.0.2.1", .nh_id = 7 },
+          "10.3.0.1", RIPTIDE_REASON_BASE_HIDES_HOP },
+        { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_INITCWND },
+          "10.6.0.1", RIPTIDE_REASON_BASE_LOCKS },
+        { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_INITRWND },
+          "10.6.0.1", RIPTIDE_REASON_BASE_LOCKS },
         { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_MTU | 1u << RTAX_INITCWND },
-          "10.6.0.1", locked },
+          "10.6.0.1", RIPTIDE_REASON_BASE_LOCKS },
         { { .dst = any, .ifindex = 3,
             .metrics[RTAX_LOCK] = ~(1u << RTAX_INITCWND | 1u << RTAX_INITRWND) },
-          "10.6.0.1", NULL },
-        { { .dst = any, .metrics[RTAX_MTU] = 65521 }, "10.6.0.1", large },
-        { { .dst = any, .ifindex = 3, .metrics[RTAX_MTU] = 65520 }, "10.6.0.1", NULL },
+          "10.6.0.1", RIPTIDE_REASON_NONE },
+        { { .dst = any, .metrics[RTAX_MTU] = 65521 }, "10.6.0.1", RIPTIDE_REASON_BASE_LARGE_MTU },
+        { { .dst = any, .ifindex = 3, .metrics[RTAX_MTU] = 65520 },
+          "10.6.0.1", RIPTIDE_REASON_NONE },
         /* ours has no lifetime, and is to go before it */
         { { .dst = "2001:db8::/48", .expires_hundredths = 100 * LEAST_LIFE_S - 1 },
-          "2001:db8::1", "its base route is about to expire" },
+          "2001:db8::1", RIPTIDE_REASON_BASE_EXPIRES },
         { { .dst = "2001:db8::/48", .ifindex = 3, .expires_hundredths = 100 * LEAST_LIFE_S },
-          "2001:db8::1", NULL },
+          "2001:db8::1", RIPTIDE_REASON_NONE },
         { { .dst = "192.0.2.0/25", .type = RTN_LOCAL },
-          "192.0.2.1", "it is an address of this host" },
-        { { .dst = any, .type = RTN_BROADCAST }, "10.6.0.1", "its base route is not unicast" },
-        { { .dst = any, .type = RTN_THROW }, "10.6.0.1", "its base route is not unicast" },
-        { { .dst = any, .table = 100 }, "10.6.0.1", table },
-        { { .dst = any, .table = RT_TABLE_LOCAL }, "10.6.0.1", table },
-        { { .dst = any, .table = RT_TABLE_MAIN + 256 }, "10.6.0.1", table },
-        { { .dst = any, .tos = 4 }, "10.6.0.1", by_packet },
-        { { .dst = any, .src_len = 1 }, "10.6.0.1", by_packet },
-        { { .dst = "10.1.2.0/24", .ifindex = 3 }, "10.1.2.3", NULL },
-        { { .dst = other }, "203.0.113.9", malformed },
-        { { .dst = other, .type = RTN_LOCAL }, "2001:db8::1", malformed },
-        { { .dst = "2001:db8::/32" }, "2001:db9::/48", malformed },
+          "192.0.2.1", RIPTIDE_REASON_LOCAL },
+        { { .dst = any, .type = RTN_BROADCAST }, "10.6.0.1", RIPTIDE_REASON_BASE_NOT_UNICAST },
+        { { .dst = any, .type = RTN_THROW }, "10.6.0.1", RIPTIDE_REASON_BASE_NOT_UNICAST },
+        { { .dst = any, .table = 100 }, "10.6.0.1", RIPTIDE_REASON_OTHER_TABLE },
+        { { .dst = any, .table = RT_TABLE_LOCAL }, "10.6.0.1", RIPTIDE_REASON_OTHER_TABLE },
+        { { .dst = any, .table = RT_TABLE_MAIN + 256 }, "10.6.0.1", RIPTIDE_REASON_OTHER_TABLE },
+        { { .dst = any, .tos = 4 }, "10.6.0.1", RIPTIDE_REASON_BASE_HAS_CONDITIONS },
+        { { .dst = any, .src_len = 1 }, "10.6.0.1", RIPTIDE_REASON_BASE_HAS_CONDITIONS },
+        { { .dst = "10.1.2.0/24", .ifindex = 3 }, "10.1.2.3", RIPTIDE_REASON_NONE },
+        { { .dst = other }, "203.0.113.9", RIPTIDE_REASON_QUERY_MALFORMED },
+        { { .dst = other, .type = RTN_LOCAL }, "2001:db8::1", RIPTIDE_REASON_QUERY_MALFORMED },
+        { { .dst = "2001:db8::/32" }, "2001:db9::/48", RIPTIDE_REASON_QUERY_MALFORMED },
     };
 
     EACH(row, cases) {
@@ -179,24 +177,22 @@ TEST(route_that_is_no_base_has_a_reason)
 
 TEST(every_errno_has_its_reason)
 {
-    static const char denied[] = "its base route is blackhole, unreachable or prohibit";
-    static const char refused[] = "the kernel refused the route query";
 
     for (int number = 0; number <= 133; number++) {
         const struct nlmsgerr error = { .error = -number };
-        const char *expected = refused;
+        enum riptide_reason expected = RIPTIDE_REASON_QUERY_REFUSED;
         struct bytes answer;
 
         if (number == ENETUNREACH)
-            expected = "there is no route to it";
+            expected = RIPTIDE_REASON_NO_ROUTE;
         else if (number == EINVAL || number == EHOSTUNREACH || number == EACCES)
-            expected = denied;
+            expected = RIPTIDE_REASON_BASE_UNREACHABLE;
         else if (number == EBADMSG)
-            expected = malformed; /* netlink.h says so of one that is cut */
+            expected = RIPTIDE_REASON_QUERY_MALFORMED; /* netlink.h says so of one that is cut */
         bytes_begin(&answer, NLMSG_ERROR, &error, sizeof(error));
         assert_reason(&answer, "10.6.0.1", expected);
         bytes_message(&answer)->nlmsg_len = NLMSG_LENGTH(sizeof(error.error) - 1);
-        assert_reason(&answer, "10.6.0.1", malformed);
+        assert_reason(&answer, "10.6.0.1", RIPTIDE_REASON_QUERY_MALFORMED);
     }
 }
 
@@ -209,7 +205,7 @@ TEST(other_messages_are_malformed)
 
         bytes_put_route(&answer, &gateway);
         bytes_message(&answer)->nlmsg_type = *row;
-        assert_reason(&answer, "203.0.113.9", malformed);
+        assert_reason(&answer, "203.0.113.9", RIPTIDE_REASON_QUERY_MALFORMED);
     }
 }
 

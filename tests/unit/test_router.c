@@ -86,7 +86,7 @@ TEST(answer_without_sense_costs_its_destination_alone)
 
             assert_int_equal(targets_add(&router.targets, &dst, &targets[i]), 0);
             targets[i]->wanted.initcwnd = 40;
-            targets[i]->must_ask = true;
+            targets[i]->ask = ASK_NOW;
             answer_one(i + 1, i == BAD ? fault : FAULT_NONE);
         }
         bytes_begin(&end, NLMSG_ERROR, &(struct nlmsgerr){ 0 }, sizeof(struct nlmsgerr));
@@ -94,8 +94,9 @@ TEST(answer_without_sense_costs_its_destination_alone)
         assert_int_equal(sync_resolve(&router, targets, TARGETS), 0);
         for (uint32_t i = 0; i < TARGETS; i++) {
             assert_int_equal(!targets[i]->base, i == BAD);
-            assert_int_equal(targets[i]->reason != NULL, i == BAD);
-            assert_int_equal(targets[i]->is_failed, i == BAD && fault == FAULT_REFUSED);
+            assert_int_equal(targets[i]->reason != RIPTIDE_REASON_NONE, i == BAD);
+            assert_int_equal(targets[i]->ask,
+                             i == BAD && fault == FAULT_REFUSED ? ASK_AT_TICK : ASK_NOT);
         }
         assert_int_equal(router.stats.malformed + router.channel.malformed > 0,
                          fault != FAULT_REFUSED);
@@ -146,7 +147,7 @@ TEST_WITH(every_destination_is_asked_again_within_a_minute_whatever_is_added, se
     for (uint8_t i = 0; i < 100; i++)
         want(16, i);
     for (uint32_t i = 0; i < router.targets.n; i++)
-        router.targets.list[i]->must_ask = false;
+        router.targets.list[i]->ask = ASK_NOT;
     for (uint8_t second = 0; second < 60; second++) {
         want(0, (uint8_t)(100 - second));
         plan_tick(&router, 1);
@@ -154,7 +155,7 @@ TEST_WITH(every_destination_is_asked_again_within_a_minute_whatever_is_added, se
     for (uint32_t i = 0; i < router.targets.n; i++) {
         const struct target *target = router.targets.list[i];
 
-        assert_true(target->wanted.dst.addr[1] != 16 || target->must_ask);
+        assert_true(target->wanted.dst.addr[1] != 16 || target->ask == ASK_NOW);
     }
 }
 

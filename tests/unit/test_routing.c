@@ -51,11 +51,11 @@ TEST(route_that_hides_others_is_a_reason_for_its_family)
     EACH(row, cases) {
         host = (struct routing){ 0 };
         follow(row->how, "203.0.113.0/24", row->tos, "192.0.2.1", IFINDEX);
-        assert_int_equal(routing_reason(&host, 0) != NULL, row->is_reason);
-        assert_null(routing_reason(&host, 1));
+        assert_int_equal(routing_reason(&host, 0) != RIPTIDE_REASON_NONE, row->is_reason);
+        assert_int_equal(routing_reason(&host, 1), RIPTIDE_REASON_NONE);
         /* Main is read. */
         routing_begin_routes(&host);
-        assert_null(routing_reason(&host, 0));
+        assert_int_equal(routing_reason(&host, 0), RIPTIDE_REASON_NONE);
     }
 }
 
@@ -88,18 +88,18 @@ TEST(ipv6_must_have_no_other_way_to_what_is_behind_a_gateway)
         host = (struct routing){ 0 };
         routing_begin_routes(&host);
         follow(ADDED, "2001:db8:1::/48", 0, "2001:db8::1", IFINDEX);
-        assert_null(routing_reason(&host, 1));
+        assert_int_equal(routing_reason(&host, 1), RIPTIDE_REASON_NONE);
         follow(ADDED, row->text, 0, row->gateway, row->ifindex);
-        assert_int_equal(routing_reason(&host, 1) != NULL, row->is_other);
-        assert_null(routing_reason(&host, 0));
+        assert_int_equal(routing_reason(&host, 1) != RIPTIDE_REASON_NONE, row->is_other);
+        assert_int_equal(routing_reason(&host, 0), RIPTIDE_REASON_NONE);
         assert_int_equal(netconf(AF_INET, NETCONFA_IFINDEX_ALL, 1), NETCONFA_IFINDEX_ALL);
         assert_int_equal(netconf(AF_INET6, IFINDEX, 1), IFINDEX);
         assert_int_equal(netconf(AF_INET6, 0, 1), 0);
-        assert_int_equal(routing_reason(&host, 1) != NULL, row->is_other);
+        assert_int_equal(routing_reason(&host, 1) != RIPTIDE_REASON_NONE, row->is_other);
         assert_int_equal(netconf(AF_INET6, NETCONFA_IFINDEX_ALL, 1), NETCONFA_IFINDEX_ALL);
-        assert_null(routing_reason(&host, 1));
+        assert_int_equal(routing_reason(&host, 1), RIPTIDE_REASON_NONE);
         netconf(AF_INET6, NETCONFA_IFINDEX_ALL, 0);
-        assert_int_equal(routing_reason(&host, 1) != NULL, row->is_other);
+        assert_int_equal(routing_reason(&host, 1) != RIPTIDE_REASON_NONE, row->is_other);
     }
 }
 

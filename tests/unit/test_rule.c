@@ -102,62 +102,52 @@ TEST(messages_that_make_no_sense_are_refused)
     assert_int_equal(rules.n, COUNT(types));
 }
 
-static const char no_main[] = "no unconditional rule `lookup main` is there for ours to precede: "
-                              "add it, `ip [-6] rule add pref 32766 lookup main`";
-static const char too_early[] =
-    "`lookup main` leaves no priority for ours to precede it: give it one of 2 or more";
-static const char before[] =
-    "another rule has the priority of `lookup main`, and comes before it: give it a lower one";
-/* The kernel passes over a goto without a target; a rule of ours would become one. */
-static const char leads_to_ours[] =
-    "a goto of another rule leads to the priority before `lookup main`, where ours would be: lead it "
-    "elsewhere";
-
 /* Between the kernel's first rule and its last. */
 TEST(place_is_directly_before_main_and_is_kept)
 {
     static const struct {
         const char *rules;
         uint32_t priority;
-        const char *reason;
+        enum riptide_reason reason;
         bool is_in_place;
     } cases[] = {
         /* a VPN's */
-        { "s32764 i32765 M32766", 32765, NULL, false },
-        { "s32764 i32765 O32765 M32766", 32765, NULL, true },
-        { "s32764 O32764 i32765 M32766", 32765, NULL, false },
-        { "O32763 s32764 i32765 M32766", 32765, NULL, false },
+        { "s32764 i32765 M32766", 32765, RIPTIDE_REASON_NONE, false },
+        { "s32764 i32765 O32765 M32766", 32765, RIPTIDE_REASON_NONE, true },
+        { "s32764 O32764 i32765 M32766", 32765, RIPTIDE_REASON_NONE, false },
+        { "O32763 s32764 i32765 M32766", 32765, RIPTIDE_REASON_NONE, false },
         /* main elsewhere */
-        { "M500", 499, NULL, false },
-        { "M500 M32766", 499, NULL, false },
-        { "M2", 1, NULL, false },
-        { "M1", 0, too_early, false },
-        { "M1 M32766", 0, too_early, false },
-        { "O499 M500", 499, NULL, true },
-        { "M500 O32765 M32766", 499, NULL, false },
+        { "M500", 499, RIPTIDE_REASON_NONE, false },
+        { "M500 M32766", 499, RIPTIDE_REASON_NONE, false },
+        { "M2", 1, RIPTIDE_REASON_NONE, false },
+        { "M1", 0, RIPTIDE_REASON_NO_PRIORITY, false },
+        { "M1 M32766", 0, RIPTIDE_REASON_NO_PRIORITY, false },
+        { "O499 M500", 499, RIPTIDE_REASON_NONE, true },
+        { "M500 O32765 M32766", 499, RIPTIDE_REASON_NONE, false },
         /* no unconditional main */
-        { "", 0, no_main, false },
-        { "m32766", 0, no_main, false },
-        { "i32766", 0, no_main, false },
-        { "s32766", 0, no_main, false },
-        { "t32766", 0, no_main, false },
-        { "O32765", 0, no_main, false },
+        { "", 0, RIPTIDE_REASON_NO_RULE_OF_MAIN, false },
+        { "m32766", 0, RIPTIDE_REASON_NO_RULE_OF_MAIN, false },
+        { "i32766", 0, RIPTIDE_REASON_NO_RULE_OF_MAIN, false },
+        { "s32766", 0, RIPTIDE_REASON_NO_RULE_OF_MAIN, false },
+        { "t32766", 0, RIPTIDE_REASON_NO_RULE_OF_MAIN, false },
+        { "O32765", 0, RIPTIDE_REASON_NO_RULE_OF_MAIN, false },
         /* somebody else's between */
-        { "f32765 M32766", 32765, NULL, false },
-        { "f32766 M32766", 0, before, false },
-        { "M32766 f32766", 32765, NULL, false },
-        { "g999 M32766", 0, leads_to_ours, false },
+        { "f32765 M32766", 32765, RIPTIDE_REASON_NONE, false },
+        { "f32766 M32766", 0, RIPTIDE_REASON_PRIORITY_IN_USE, false },
+        { "M32766 f32766", 32765, RIPTIDE_REASON_NONE, false },
+        /* the kernel passes over a goto without a target; ours would become one */
+        { "g999 M32766", 0, RIPTIDE_REASON_GOTO, false },
         /* ours once, and of this table */
-        { "O32765 M32766", 32765, NULL, true },
-        { "O100 M32766", 32765, NULL, true },
-        { "f100 O100 M32766", 32765, NULL, true },
-        { "O32765 M32766 f32766", 32765, NULL, true },
-        { "o100 M32766", 32765, NULL, false },
-        { "O99 O100 M32766", 32765, NULL, false },
-        { "O100 M32766 O32766", 32765, NULL, false },
-        { "O100 f100 M32766", 32765, NULL, false },
-        { "M32766 O32766", 32765, NULL, false },
-        { "O32766 M32766", 32765, NULL, true },
+        { "O32765 M32766", 32765, RIPTIDE_REASON_NONE, true },
+        { "O100 M32766", 32765, RIPTIDE_REASON_NONE, true },
+        { "f100 O100 M32766", 32765, RIPTIDE_REASON_NONE, true },
+        { "O32765 M32766 f32766", 32765, RIPTIDE_REASON_NONE, true },
+        { "o100 M32766", 32765, RIPTIDE_REASON_NONE, false },
+        { "O99 O100 M32766", 32765, RIPTIDE_REASON_NONE, false },
+        { "O100 M32766 O32766", 32765, RIPTIDE_REASON_NONE, false },
+        { "O100 f100 M32766", 32765, RIPTIDE_REASON_NONE, false },
+        { "M32766 O32766", 32765, RIPTIDE_REASON_NONE, false },
+        { "O32766 M32766", 32765, RIPTIDE_REASON_NONE, true },
     };
 
     EACH(row, cases) {
@@ -175,7 +165,7 @@ TEST(place_is_directly_before_main_and_is_kept)
         }
         put_rule(&bytes, 'f', 32767);
         assert_int_equal(rules_add(&rules, bytes_message(&bytes)), 0);
-        assert_text(rules_place(&rules, &priority), row->reason);
+        assert_row(rules_place(&rules, &priority) == row->reason);
         assert_row(row->reason || priority == row->priority);
         assert_row(rules_has_ours_in_place(&rules, TABLE) == row->is_in_place);
     }

@@ -5,6 +5,7 @@
  */
 #include "bytes.h"
 #include "observe/sample.h"
+#include "prefix.h"
 
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
@@ -101,7 +102,9 @@ TEST(info_of_every_length)
             expected.cookie = UINT64_C(0x5566778811223344);
             expected.local_port = 8080;
             expected.remote_port = 443;
-            expected.closed = expected.shown = false;
+            expected.closed = expected.shown = expected.paced = expected.flight_ended = false;
+            expected.initcwnd = expected.phase = expected.together = 0;
+            expected.arm = RIPTIDE_ARM_NONE;
             EACH(field, fields)
                 put((char *)&expected + field->member, field->n_bytes,
                     len < field->at + field->n_bytes ? 0 : field->value);
@@ -148,7 +151,7 @@ TEST(classes_of_destinations)
         uint8_t family = strchr(row->address, ':') ? AF_INET6 : AF_INET, address[16];
 
         assert_int_equal(inet_pton(family, row->address, address), 1);
-        assert_row(sample_is_local(family, address) == row->is_local);
+        assert_row(address_is_local(family, address) == row->is_local);
     }
 }
 

@@ -90,9 +90,9 @@ TEST(hint_ends_in_time_and_with_a_clock_set_back_not_later_than_asked_for)
         AGENT *after = agent_of_share(0);
 
         load(after, text, 5, row->realtime_s, NONE_SAID);
-        assert_int_equal(after->estimator->n_hints, row->left_s > 0);
+        assert_int_equal(after->estimator->hints.n, row->left_s > 0);
         if (row->left_s > 0)
-            assert_int_equal(after->estimator->hints[0].hint.until_ns, (5 + row->left_s) * S);
+            assert_int_equal(after->estimator->hints.list[0].hint.until_ns, (5 + row->left_s) * S);
     }
 }
 
@@ -136,7 +136,7 @@ TEST(damaged_lines_are_left_out_and_counted)
             snprintf(said, sizeof(said), NONE_SAID "%s",
                      is_last && strlen(*row) == 1 ? "" : "; invalid lines: 1");
             load(agent, text, 5, 1000, said);
-            assert_int_equal(agent->estimator->n_hints, 0);
+            assert_int_equal(agent->estimator->hints.n, 0);
             assert_true(agent->is_paused);
             assert_int_equal(agent->experiment.suspension.wait_ns, 0);
         }

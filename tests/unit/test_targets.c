@@ -82,9 +82,9 @@ TEST(target_is_forgotten_only_when_done)
     target->wanted.initcwnd = 10;
     targets_forget_if_done(&targets, target);
     target->wanted.initcwnd = 0;
-    target->is_in_kernel = true;
+    target->kernel = KERNEL_STALE;
     targets_forget_if_done(&targets, target);
-    target->is_in_kernel = false;
+    target->kernel = KERNEL_ABSENT;
     for (enum work work = 0; work < WORKS; work++) {
         targets_push(&targets, work, target);
         targets_forget_if_done(&targets, target);
@@ -101,16 +101,16 @@ TEST(targets_left_alone_or_not_taken_are_counted)
     struct target *target = get(&targets, 0);
 
     target->wanted.initcwnd = 36;
-    target->reason = "its base route is odd";
+    targets_set_no_base(&targets, target, RIPTIDE_REASON_BASE_NOT_UNICAST);
     for (int i = 0; i < 2; i++) {
-        targets_tell(&targets, target);
+        targets_report(&targets, target);
         assert_int_equal(targets.n_left_alone, 1);
     }
     assert_ptr_equal(targets_take(&targets, WORK_POP), target);
-    targets_set_in_kernel(&targets, target, true);
+    targets_set_kernel(&targets, target, KERNEL_CURRENT);
     targets_set_not_taken(&targets, target, true);
     assert_int_equal(targets.n_not_taken, 1);
-    targets_set_in_kernel(&targets, target, false);
+    targets_set_kernel(&targets, target, KERNEL_ABSENT);
     assert_int_equal(targets.n_not_taken, 0);
     target->wanted.initcwnd = 0;
     targets_forget_if_done(&targets, target);
@@ -127,35 +127,41 @@ TEST(failure_and_its_text_are_told_until_the_next_write)
     set_base(&targets, target, 100);
     target->error = -EINVAL;
     target->error_text = strdup("no such device");
-    targets_tell(&targets, target);
+    targets_report(&targets, target);
     assert_ptr_equal(targets_take(&targets, WORK_POP), target);
     target_show(target, &shown);
     assert_int_equal(shown.state, RIPTIDE_ROUTE_FAILED);
     assert_int_equal(shown.error, -EINVAL);
+    assert_int_equal(shown.reason_code, RIPTIDE_REASON_REFUSED);
     assert_string_equal(shown.reason, "no such device");
     target->error = 0;
-    targets_set_in_kernel(&targets, target, true);
+    targets_set_kernel(&targets, target, KERNEL_CURRENT);
     target->written.initcwnd = 36;
-    targets_tell(&targets, target);
+    targets_report(&targets, target);
     target_show(target, &shown);
     assert_int_equal(shown.state, RIPTIDE_ROUTE_APPLIED);
+    assert_int_equal(shown.reason_code, RIPTIDE_REASON_NONE);
     assert_string_equal(shown.reason, "");
 }
 
-TEST(route_is_sure_while_its_base_stays)
+TEST(route_is_current_while_its_base_stays)
 {
     TARGETS targets = { .max = 4 };
     struct target *target = get(&targets, 0);
 
     set_base(&targets, target, 100);
-    target->is_sure = true;
+    assert_int_equal(target->base_state, BASE_KNOWN);
+    assert_int_equal(target->kernel, KERNEL_ABSENT);
+    targets_set_kernel(&targets, target, KERNEL_CURRENT);
     set_base(&targets, target, 100);
-    assert_true(target->is_sure);
+    assert_int_equal(target->kernel, KERNEL_CURRENT);
     set_base(&targets, target, 200);
-    assert_false(target->is_sure);
-    target->is_sure = true;
-    assert_int_equal(targets_set_base(&targets, target, NULL), 0);
-    assert_false(target->base || target->is_sure);
+    assert_int_equal(target->kernel, KERNEL_STALE);
+    targets_set_kernel(&targets, target, KERNEL_CURRENT);
+    targets_set_no_base(&targets, target, RIPTIDE_REASON_BASE_NOT_UNICAST);
+    assert_int_equal(target->base_state, BASE_NONE);
+    assert_int_equal(target->kernel, KERNEL_STALE);
+    assert_null(target->base);
 }
 
 /* Of targets that come and go. */
@@ -193,7 +199,7 @@ TEST(targets_inside_a_prefix_are_found_and_each_that_is_due_is_taken_once)
 
 static bool is_write_due(const struct target *target)
 {
-    const struct target_state state = target_state(target);
+    const struct target_plan state = target_plan(target);
 
     return state.is_put || state.is_delete;
 }
@@ -226,8 +232,8 @@ TEST(route_has_the_metrics_of_its_base_and_ours)
         const struct target target = { .wanted = { .initcwnd = 36, .cwnd_max = INITRWND,
                                                    .rto_min_us = row->rto_min_us,
                                                    .pmtu_bytes = row->pmtu_bytes },
-                                       .base = &base };
-        struct target_state due = target_state(&target);
+                                       .base_state = BASE_KNOWN, .base = &base };
+        struct target_plan due = target_plan(&target);
 
         assert_row(memcmp(&due.own, &row->expected, sizeof(due.own)) == 0);
         assert_row(!due.reason != row->is_narrow);
@@ -240,8 +246,8 @@ static struct base its_base;
 static struct target settled(void)
 {
     its_base = (struct base){ .route = { .priority = 100, .metrics.of[RTAX_INITRWND] = INITRWND } };
-    return (struct target){ .wanted = { .initcwnd = 36, .cwnd_max = INITRWND }, .base = &its_base,
-                            .is_in_kernel = true, .is_sure = true, .written = { 36, INITRWND, 0 } };
+    return (struct target){ .wanted = { .initcwnd = 36, .cwnd_max = INITRWND }, .base_state = BASE_KNOWN, .base = &its_base,
+                            .kernel = KERNEL_CURRENT, .written = { 36, INITRWND, 0 } };
 }
 
 /* Whether a change of `target`, which was settled, needs a write. */
@@ -256,15 +262,15 @@ TEST(route_that_is_not_as_wanted_needs_a_write)
     assert_true(IS_DUE_AFTER(target.wanted.initcwnd += 4));
     assert_true(IS_DUE_AFTER(target.written.initrwnd--));
     assert_true(IS_DUE_AFTER(target.written.rto_min_ms++));
-    assert_true(IS_DUE_AFTER(target.is_sure = false));
-    assert_true(IS_DUE_AFTER(target.is_in_kernel = target.is_sure = false));
+    assert_true(IS_DUE_AFTER(target.kernel = KERNEL_STALE));
+    assert_true(IS_DUE_AFTER(target.kernel = KERNEL_ABSENT));
     /* It is deleted. */
     assert_true(IS_DUE_AFTER(target.wanted.initcwnd = 0));
-    assert_true(IS_DUE_AFTER(target.base = NULL));
+    assert_true(IS_DUE_AFTER(target.base_state = BASE_NONE));
     assert_true(IS_DUE_AFTER(target.error = -EINVAL));
-    assert_false(IS_DUE_AFTER(target.wanted.initcwnd = 0, target.is_in_kernel = target.is_sure = false));
-    assert_false(IS_DUE_AFTER(target.base = NULL, target.is_in_kernel = target.is_sure = false));
-    assert_false(IS_DUE_AFTER(target.error = -EINVAL, target.is_in_kernel = target.is_sure = false));
+    assert_false(IS_DUE_AFTER(target.wanted.initcwnd = 0, target.kernel = KERNEL_ABSENT));
+    assert_false(IS_DUE_AFTER(target.base_state = BASE_NONE, target.kernel = KERNEL_ABSENT));
+    assert_false(IS_DUE_AFTER(target.error = -EINVAL, target.kernel = KERNEL_ABSENT));
 }
 
 TEST(window_moves_in_steps)
@@ -315,11 +321,11 @@ TEST(no_route_is_below_its_base_but_on_purpose)
         const struct target target = { .wanted = { .initcwnd = row->initcwnd, .cwnd_max = 100,
                                                    .may_lower = row->may_lower,
                                                    .rto_min_us = row->rto_min_us },
-                                       .base = &base, .is_in_kernel = row->exists,
-                                       .is_sure = row->exists, .written.initcwnd = 90 };
+                                       .base_state = BASE_KNOWN, .base = &base,
+                                       .kernel = row->exists ? KERNEL_CURRENT : KERNEL_ABSENT, .written.initcwnd = 90 };
 
-        assert_row(!target_state(&target).reason == (row->written > 0));
-        assert_row(row->written == 0 || target_state(&target).own.initcwnd == row->written);
+        assert_row(!target_plan(&target).reason == (row->written > 0));
+        assert_row(row->written == 0 || target_plan(&target).own.initcwnd == row->written);
         assert_row(is_write_due(&target) == (row->written > 0 || row->exists));
     }
 }

@@ -6,11 +6,11 @@ from __future__ import annotations
 import os
 from typing import Any, AsyncIterator, Callable, Unpack
 
-from ._convert import new_prefix, read, text
+from ._convert import read, text, write_prefix
 from ._errors import UnknownError, check, new_error
 from ._handle import KernelHandle, Learner
 from ._native import ffi, lib
-from ._structs import AgentConfig, AgentEvent, AgentStats, Arm, PrefixLike, Verdict, Window
+from ._structs import AgentConfig, AgentEvent, AgentStats, PrefixLike, Sample, Verdict, Window
 
 
 class Agent(KernelHandle[AgentEvent, AgentStats], Learner[AgentEvent, AgentStats, Window]):
@@ -102,14 +102,17 @@ class Agent(KernelHandle[AgentEvent, AgentStats], Learner[AgentEvent, AgentStats
         verdict: Verdict = read(found)
         return verdict
 
-    def arm_of(self, peer: PrefixLike, cookie: int) -> Arm:
-        """The arm of an established connection, by its peer and its socket's SO_COOKIE.
+    def annotate(self, peer: PrefixLike, cookie: int) -> Sample:
+        """How an established connection opened, by its peer and its socket's SO_COOKIE.
 
-        Errors: UnknownError: it opened without a window, or was not noted: do not count it.
+        Its `initcwnd`, `arm`, `together` and `paced`; all else is 0. Arm.NONE: it was drawn to no arm,
+        or was not noted: do not count it.
         """
-        prefix, arm = new_prefix("peer", peer), ffi.new("enum riptide_arm *")
-        check(self._call("arm_of", prefix, cookie, arm))
-        return Arm(arm[0])
+        sample = ffi.new("struct riptide_sample *", {"cookie": cookie})
+        write_prefix("peer", sample.dst, peer)
+        check(self._call("annotate", sample))
+        annotated: Sample = read(sample)
+        return annotated
 
     def save(self, synced: bool = True) -> None:
         """Saves the state in the file of the option `state`, whole or not at all.

@@ -8,9 +8,8 @@ from typing import Unpack
 from ._convert import new_config, new_struct, text
 from ._errors import check, new_error
 from ._handle import KernelHandle
-from ._native import lib
+from ._native import ffi, lib
 from ._structs import ApplierConfig, ApplierStats, Route, Wanted
-
 
 class Applier(KernelHandle[Route, ApplierStats]):
     """Gives windows by routes, by the program, or by both. Needs CAP_NET_ADMIN.
@@ -36,6 +35,14 @@ class Applier(KernelHandle[Route, ApplierStats]):
         """
         c = new_struct("wanted", wanted, Wanted, "struct riptide_wanted *")
         check(self._call("set", c))
+
+    def pause(self) -> None:
+        """Removes the rules, and the program gives no windows, until resume()."""
+        check(self._call("set_paused", lib.RIPTIDE_REASON_PAUSED, ffi.NULL))
+
+    def resume(self) -> None:
+        """Ends a pause."""
+        check(self._call("set_paused", lib.RIPTIDE_REASON_NONE, ffi.NULL))
 
     @property
     def is_idle(self) -> bool:

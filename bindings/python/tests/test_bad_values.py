@@ -115,7 +115,7 @@ def calls() -> Iterator[Any]:
         yield lambda bad, call=call: call("find", bad), "dst", prefix
         yield lambda bad, call=call: call("remove_hint", bad), "dst", prefix
     yield lambda bad: in_applier("set", bad), "wanted", "struct"
-    yield lambda bad: in_agent("arm_of", bad, 7), "peer", prefix
+    yield lambda bad: in_agent("annotate", bad, 7), "peer", prefix
     yield lambda bad: in_estimator("tick", bad), "now", "now"
     yield lambda bad: in_estimator("save", None, bad), "realtime", "now"
     yield lambda bad: in_estimator("load", bad), "state", "state"

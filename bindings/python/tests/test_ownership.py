@@ -24,7 +24,7 @@ HOST = ip_network("10.0.0.1")
 #: What each method of an object is called with; None: it is tested by itself.
 ARGUMENTS: dict[str, Any] = {
     **dict.fromkeys(["find", "remove_hint"], (HOST,)),
-    "set_hint": (riptide.Hint(HOST),), "load": (b"",), "arm_of": (HOST, 7),
+    "set_hint": (riptide.Hint(HOST),), "load": (b"",), "annotate": (HOST, 7),
     "add": (riptide.Sample(HOST, cwnd=20),), "set": (riptide.Wanted(HOST, initcwnd=20),),
     "close": None, "closed": None,
 }

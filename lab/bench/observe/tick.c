@@ -67,19 +67,22 @@ static struct riptide_estimator *make_estimator(void)
  */
 static int take_samples(struct riptide_observer *observer, struct riptide_estimator *estimator)
 {
-    const struct riptide_sample *samples[RIPTIDE_POPPED_SAMPLES];
-    struct before befores[RIPTIDE_POPPED_SAMPLES];
+    struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES];
+    const struct riptide_sample *sample;
     int outcomes[RIPTIDE_POPPED_SAMPLES];
     bool has_any = false;
     size_t n = 0;
     int r;
 
     do {
-        r = riptide_observer_pop(observer, &samples[n]);
-        if (r == 0 && ++n < RIPTIDE_POPPED_SAMPLES)
-            continue;
+        r = riptide_observer_pop(observer, &sample);
+        if (r == 0) {
+            samples[n] = *sample;
+            if (++n < RIPTIDE_POPPED_SAMPLES)
+                continue;
+        }
         has_any |= n > 0;
-        if (estimator_add_all(estimator, samples, n, outcomes, befores) < 0)
+        if (riptide_estimator_add_all(estimator, samples, n, outcomes) < 0)
             die("estimator", "out of memory");
         for (size_t i = 0; i < n; i++) {
             if (outcomes[i] != 0)

@@ -134,19 +134,20 @@ INLINE int take_rate_down(struct bpf_sock_ops *ctx, __u64 limit)
  * undone if the program ends. The callback for header options shows that. As a greeting or a TLS
  * handshake may precede the data, each flight that begins in the first ten segments is paced.
  */
-INLINE void pace(struct bpf_sock_ops *ctx, const struct window *window, struct window_counts *count)
+INLINE int pace(struct bpf_sock_ops *ctx, const struct window *window, struct window_counts *count)
 {
     __u32 callbacks = ctx->bpf_sock_ops_cb_flags;
     __u32 is_theirs = callbacks & BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG;
 
     if (!take_rate_down(ctx, NO_LIMIT))
-        return;
+        return 0;
     add(&count->paced, 1);
     if (window->pacing_percent == TCP_PACING_PERCENT && ctx->srtt_us)
-        return;
+        return 1;
     set_option(ctx, SOL_TCP, TCP_SAVE_SYN, is_theirs ? CALLED_BY_OTHERS : CALLED_BY_US);
     if (!is_theirs)
         set_callbacks(ctx, (int)(callbacks | OURS));
+    return 1;
 }
 
 /* Computes the rate from the present congestion window, as idling may have reduced it. */
@@ -186,45 +187,102 @@ INLINE int is_given(const struct bpf_sock_ops *ctx, const struct window *window)
            (!window->pacing_percent || round_trip_us(ctx, window));
 }
 
-INLINE void note_opened(const struct bpf_sock_ops *ctx, const struct window *window,
-                        struct window_common *all, __u64 hash, int is_held_out)
+/*
+ * How many connections opened to the destination within a round trip up to this one, itself
+ * included; 0: no round trip time is known. Of the round trip before the present one a share is
+ * that long ago or less. Processors that open connections at once may each miss the other's.
+ */
+INLINE __u64 count_together(const struct bpf_sock_ops *ctx, struct window *window, __u64 now_ns)
 {
-    __u64 *note = &all->opened[hash % OPENED_SLOTS], now = ktime_get_ns() >> 30;
+    __u64 rtt_ns = round_trip_us(ctx, window) * 1000, elapsed_ns = 0, n;
 
-    if (!is_given(ctx, window))
-        return;
-    if (!*note || ((now - (*note >> 2)) & 0x3fffffff) > OPENED_KEPT)
-        *note = opened_note(hash, now, all->phase, is_held_out ? ARM_HOLDOUT : ARM_WINDOW);
+    if (!rtt_ns)
+        return 0;
+    if (now_ns > window->round_ns) /* else another processor has begun it since */
+        elapsed_ns = now_ns - window->round_ns;
+    if (elapsed_ns >= rtt_ns) {
+        int is_next = elapsed_ns < 2 * rtt_ns;
+
+        window->opened_before = is_next ? window->opened_now : 0;
+        window->round_ns = is_next ? window->round_ns + rtt_ns : now_ns;
+        window->opened_now = 0;
+        elapsed_ns = is_next ? elapsed_ns - rtt_ns : 0;
+    }
+    __sync_fetch_and_add(&window->opened_now, 1);
+    n = window->opened_now + window->opened_before * (rtt_ns - elapsed_ns) / rtt_ns;
+    return n < NOTE_TOGETHER_MAX ? n : NOTE_TOGETHER_MAX;
+}
+
+/* Writes it to the first slot that is free, or with `now_ns` other than 0 to one of an old note. */
+INLINE int write_note(__u64 *bucket, __u64 note, __u64 now_ns)
+{
+#pragma unroll
+    for (int i = 0; i < OPENED_NOTES; i++) {
+        if (now_ns ? note_is_old(bucket[i], now_ns) : !bucket[i]) {
+            bucket[i] = note;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+INLINE void note_opened(struct window_common *all, __u64 hash, __u64 note, __u64 now_ns)
+{
+    __u64 *first = all->opened[note_bucket(hash, 0)], *second = all->opened[note_bucket(hash, 1)];
+
+    note |= note_tag(hash) | note_time(now_ns) << NOTE_TIME | all->phase << NOTE_PHASE;
+    if (!write_note(first, note, 0) && !write_note(second, note, 0) &&
+        !write_note(first, note, now_ns) && !write_note(second, note, now_ns))
+        add(&all->counts.not_noted, 1);
 }
 
 /* Gives the window that the connection would have without a route of ours. */
-INLINE void hold_out(struct bpf_sock_ops *ctx, const struct window *window,
-                     struct window_counts *count)
+INLINE __u64 hold_out(struct bpf_sock_ops *ctx, const struct window *window,
+                      struct window_counts *count)
 {
     add(&count->held_out, 1);
     if (ctx->total_retrans <= 1 && ctx->snd_cwnd <= window->route_cwnd_max)
         set_option(ctx, SOL_TCP, TCP_BPF_IW, window->base_cwnd);
+    return ARM_HOLDOUT << NOTE_ARM;
 }
 
-INLINE void established(struct bpf_sock_ops *ctx, const struct window *window,
-                        struct window_counts *count)
+/* What is to be noted; 0: it was not given. */
+INLINE __u64 give(struct bpf_sock_ops *ctx, const struct window *window,
+                  struct window_counts *count)
 {
-    if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
-        set_option(ctx, SOL_TCP, TCP_SAVE_SYN, NO_NOTE);
-    if (ctx->total_retrans <= 1 && window->rto_min_us)
-        set_option(ctx, SOL_TCP, TCP_BPF_RTO_MIN, window->rto_min_us);
-    if (!is_given(ctx, window)) {
-        add(&count->kept, 1);
-        return;
-    }
+    __u64 note = (__u64)window->initcwnd << NOTE_INITCWND;
+
     if (set_option(ctx, SOL_TCP, TCP_BPF_IW, window->initcwnd))
-        return;
+        return 0;
     add(&count->given, 1);
     add(&count->segments, window->initcwnd);
     if (window->bucket < WINDOW_BUCKETS)
         add(&count->by_cwnd[window->bucket], 1);
-    if (window->pacing_percent && round_trip_us(ctx, window) >= PACING_RTT_MIN_US)
-        pace(ctx, window, count);
+    if (window->pacing_percent && round_trip_us(ctx, window) >= PACING_RTT_MIN_US &&
+        pace(ctx, window, count))
+        note |= 1 << NOTE_PACED;
+    return note;
+}
+
+INLINE void established(struct bpf_sock_ops *ctx, struct window *window, struct window_common *all,
+                        __u64 hash, int is_held_out)
+{
+    __u64 now_ns = ktime_get_ns(), together = count_together(ctx, window, now_ns), note;
+    int is_wanted = is_given(ctx, window);
+
+    if (is_held_out) {
+        note = hold_out(ctx, window, &all->counts);
+    } else {
+        if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
+            set_option(ctx, SOL_TCP, TCP_SAVE_SYN, NO_NOTE);
+        if (ctx->total_retrans <= 1 && window->rto_min_us)
+            set_option(ctx, SOL_TCP, TCP_BPF_RTO_MIN, window->rto_min_us);
+        if (!is_wanted)
+            add(&all->counts.kept, 1);
+        note = is_wanted ? give(ctx, window, &all->counts) : 0;
+    }
+    if (is_wanted && note)
+        note_opened(all, hash, note | together << NOTE_TOGETHER, now_ns);
 }
 
 /*
@@ -248,11 +306,11 @@ INLINE void open_connection(struct bpf_sock_ops *ctx, const struct window *windo
 __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
 {
     struct window_common *all;
-    const struct window *window;
-    __u64 first = 0, hash = 0;
+    struct window *window;
+    __u64 first = 0, hash;
     int is_established = ctx->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
                          ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
-    int is_data = ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB, is_held_out = 0;
+    int is_data = ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB, is_held_out;
 
     /* A flight begins with data that leaves while none is in flight. */
     if (is_data) {
@@ -273,16 +331,10 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     window = find_window(ctx);
     if (!window)
         return 1;
-    if (all->holdout) {
-        hash = arm_hash(get_socket_cookie(ctx), all->seed);
-        is_held_out = hash >> 32 < all->holdout;
-        if (is_established)
-            note_opened(ctx, window, all, hash, is_held_out);
-    }
-    if (is_established && is_held_out)
-        hold_out(ctx, window, &all->counts);
-    else if (is_established)
-        established(ctx, window, &all->counts);
+    hash = arm_hash(get_socket_cookie(ctx), all->seed);
+    is_held_out = hash >> 32 < all->holdout;
+    if (is_established)
+        established(ctx, window, all, hash, is_held_out);
     else if (!is_data && !is_held_out)
         open_connection(ctx, window);
     else if (!is_held_out && !ctx->packets_out)

@@ -200,7 +200,7 @@ static int create_maps(struct program *program)
         return -errno;
     common->netns_cookie = program->netns_cookie;
     common->alive_ns = read_clock(CLOCK_MONOTONIC);
-    common->is_paused = program->why_paused != NULL;
+    common->is_paused = program->is_paused;
     common->holdout = ARM_SHARE(program->config->holdout_percent);
     common->seed = program->config->holdout_seed;
     program->common = common;
@@ -360,34 +360,42 @@ int program_stop(struct program *program)
     return r;
 }
 
+static void set_reason(struct program *program, enum riptide_reason reason, const char *text)
+{
+    program->reason = reason;
+    program->reason_text = text;
+}
+
 void program_check(struct program *program)
 {
-    struct riptide_error *why = &program->whys[program->reason == program->whys[0].text], error;
+    struct riptide_error *text = &program->texts[program->reason_text == program->texts[0].text];
+    struct riptide_error error;
     int r;
 
     windows_tick(program);
     if (program->common)
         program->common->alive_ns = read_clock(CLOCK_MONOTONIC);
     if (program->fds[FD_LINK] < 0 || is_attached(program)) {
-        program->reason = NULL;
+        set_reason(program, RIPTIDE_REASON_NONE, NULL);
         return;
     }
     detach(program);
     r = attach(program, &error);
     if (r < 0)
-        error_set(why, "%s", error_without_field(&error));
+        error_set(text, "%s", error_without_field(&error));
     else
-        error_set(why, "the program was detached from %s, or replaced there; it is attached again",
+        error_set(text, "the program was detached from %s, or replaced there; it is attached again",
                   program->cgroup.path);
     /* Being attached again is a reason only if there was none for the time without. */
     if (r == 0 && program->is_detached)
-        program->reason = NULL;
-    else if (!program->reason || strcmp(program->reason, why->text) != 0)
-        program->reason = why->text;
+        set_reason(program, RIPTIDE_REASON_NONE, NULL);
+    else if (!program->reason_text || strcmp(program->reason_text, text->text) != 0)
+        set_reason(program, r < 0 ? RIPTIDE_REASON_NOT_ATTACHED : RIPTIDE_REASON_WAS_DETACHED,
+                   text->text);
     program->is_detached = r < 0;
 }
 
-const char *program_get_reason(const struct program *program)
+bool program_gives_windows(const struct program *program)
 {
-    return program->why_paused ? program->why_paused : program->reason;
+    return !program->is_paused && !program->reason;
 }

@@ -36,9 +36,10 @@ struct program {
     struct cgroup cgroup;
     int fds[FDS];                 /* -1: not loaded, not attached */
     struct window_common *common; /* memory of the map; NULL: not loaded */
-    const char *why_paused;       /* the applier's; NULL: windows are wanted */
-    struct riptide_error whys[2]; /* in turn: another reason has another address */
-    const char *reason;           /* one of them: why it is not attached, or was not; NULL: it is */
+    bool is_paused;
+    enum riptide_reason reason;    /* why it is not attached, or was not for a moment */
+    struct riptide_error texts[2]; /* of the reason, in turn: another one has another address */
+    const char *reason_text;       /* one of them; NULL: there is no reason */
     /* In the order of setting; the kernel has the first n_written. */
     struct queued *queue;
     uint32_t n_popped, n_written, n_queued;
@@ -68,8 +69,8 @@ int program_stop(struct program *program);
  */
 void program_check(struct program *program);
 
-/* Why the program gives no windows; NULL: it does. The same pointer until it changes. */
-const char *program_get_reason(const struct program *program);
+/* Whether windows are in force: neither paused nor detached. */
+bool program_gives_windows(const struct program *program);
 
 /* BPF_MAP_UPDATE_ELEM, _LOOKUP_ELEM, which writes the value, or _DELETE_ELEM. Errors: bpf(2)'s. */
 int map_element(enum bpf_cmd command, int map_fd, const void *key, const void *value);

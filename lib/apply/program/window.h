@@ -27,32 +27,87 @@ struct window {
     __u32 route_cwnd_max; /* of a route of ours, which held out connections have as well; 0: none */
     __u32 base_cwnd;      /* without that route */
     __u32 bucket;         /* of initcwnd, in the counts */
+    /* The program's own: see count_together. A new window of the loader's begins anew. */
+    __u32 opened_now;    /* connections that opened since round_ns */
+    __u64 round_ns;      /* begin of this round trip, CLOCK_MONOTONIC */
+    __u64 opened_before; /* connections that opened in the round trip before it */
 };
 
 /* As struct riptide_program_counts. */
 enum { WINDOW_BUCKETS = 12 };
 struct window_counts {
-    __u64 given, paced, kept, held_out, by_cwnd[WINDOW_BUCKETS], segments;
+    __u64 given, paced, kept, held_out, by_cwnd[WINDOW_BUCKETS], segments, not_noted;
 };
 
 /*
- * Notes of connections that have opened with a window, or held out from one, each in the slot of
- * its hash (arm_hash): only the program knows that, and a destroy event does not tell. The reader
- * frees the slot when the connection closes. A note that is in the way stays, so that whether a
- * connection is noted does not depend on how long it takes; but only so long, as some are never
- * read. Its time is in 2^30 ns, about a second.
+ * Notes of connections that opened with a window, or were held out from one: only the program knows
+ * that, and the kernel's messages do not tell. A note lives as long as its connection: the reader
+ * frees it at the destroy event, and renews its time as a dump shows that the connection is open.
+ *
+ * A connection has two buckets of the table, by its hash. Its note takes the first free slot of the
+ * one, else of the other, else that of a note which is too old to be of an open connection, as the
+ * reader misses some ends. A younger note stays, so that whether a connection is noted does not
+ * depend on how long it lives.
  */
-enum { OPENED_SLOTS = 1 << 15, OPENED_KEPT = 256 };
+enum {
+    OPENED_BUCKETS = 1 << 15,
+    OPENED_NOTES = 8,   /* of a bucket, which is a cache line of 64 bytes */
+    OPENED_CHOICES = 2, /* buckets of a connection */
+};
 
-/* The hash, when, and as what. Never 0, which is a free slot: small hashes are held out. */
-static inline __u64 opened_note(__u64 hash, __u64 now, __u32 phase, __u32 arm)
+/*
+ * A note is 64 bits; 0 is a free slot. From the highest: 24 bits of the connection's hash; the
+ * window, 16 bits, 0 where it was held out; together, 6 bits; the time, 14 bits; four flags. All
+ * places are of a member's lowest bit.
+ */
+enum {
+    NOTE_TAG = 40,
+    NOTE_INITCWND = 24,
+    NOTE_TOGETHER = 18,
+    NOTE_TIME = 4,
+    NOTE_PACED = 3,
+    NOTE_PHASE = 2,
+    NOTE_ARM = 1,
+    NOTE_COUNTED = 0, /* by the reader: its first flight has counted */
+};
+
+enum { NOTE_TOGETHER_MAX = 63, NOTE_TIMES = 1 << 14 };
+
+/* The unit of a note's time is 2^30 ns, about a second: it wraps after 4.9 hours. */
+enum { NOTE_TIME_SHIFT = 30 };
+
+/* Units after which a note may be replaced. */
+enum { OPENED_KEPT = 256 };
+
+/* Clocks of two processors, or of the reader's last look, may be so many units apart. */
+enum { OPENED_SLACK = 8 };
+
+/* Which bucket is the choice, 0 or 1, of a connection. The tag has none of these bits. */
+static inline __u64 note_bucket(__u64 hash, int choice)
 {
-    return (hash >> 32 << 32) | (now & 0x3fffffff) << 2 | phase << 1 | arm;
+    return (choice ? hash >> 16 : hash) % OPENED_BUCKETS;
 }
 
-static inline struct opened opened_of(__u64 note)
+/* Bits 32 to 55: those above are all 0 where few connections are held out (arm_of). */
+static inline __u64 note_tag(__u64 hash)
 {
-    return (struct opened){ (enum arm)(note & 1), (enum holdout_phase)(note >> 1 & 1) };
+    return hash >> 32 << NOTE_TAG;
+}
+
+static inline __u64 note_time(__u64 now_ns)
+{
+    return now_ns >> NOTE_TIME_SHIFT & (NOTE_TIMES - 1);
+}
+
+/* Units since the note's time, and the slack: below it the note is of later than now_ns. */
+static inline __u64 note_age(__u64 note, __u64 now_ns)
+{
+    return ((now_ns >> NOTE_TIME_SHIFT) + OPENED_SLACK - (note >> NOTE_TIME)) & (NOTE_TIMES - 1);
+}
+
+static inline int note_is_old(__u64 note, __u64 now_ns)
+{
+    return note_age(note, now_ns) > OPENED_KEPT + OPENED_SLACK;
 }
 
 /*
@@ -71,7 +126,7 @@ struct window_common {
     __u64 seed;         /* for the draw, see arm_of */
     __u64 phase;        /* enum holdout_phase, of which that is the share */
     struct window_counts counts;
-    __u64 opened[OPENED_SLOTS];
+    __u64 opened[OPENED_BUCKETS][OPENED_NOTES] __attribute__((aligned(64)));
 };
 
 #endif

@@ -76,6 +76,7 @@ int windows_pop(struct program *program, struct riptide_route *route)
     if (program->n_popped == program->n_written) {
         route->state = RIPTIDE_ROUTE_FAILED;
         route->error = program->refusal;
+        route->reason_code = RIPTIDE_REASON_REFUSED;
         snprintf(route->reason, sizeof(route->reason), "%s", strerror(-program->refusal));
     }
     return 0;

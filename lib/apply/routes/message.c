@@ -11,70 +11,67 @@
 /* Ours has no lifetime: in the time in which all are asked again, and before it ends, it goes. */
 enum { LEAST_LIFE_S = 90 };
 
-const char *const base_malformed = "the kernel's answer is malformed";
-const char *const route_elsewhere = "a rule sends it to another table";
-const char *const base_refused = "the kernel refused the route query";
-
-static const char *error_reason(int error)
+static enum riptide_reason error_reason(int error)
 {
     switch (error) {
     case -EBADMSG:
-        return base_malformed;
+        return RIPTIDE_REASON_QUERY_MALFORMED;
     case -ENETUNREACH:
-        return "there is no route to it";
+        return RIPTIDE_REASON_NO_ROUTE;
     case -EINVAL:
     case -EHOSTUNREACH:
     case -EACCES:
-        return "its base route is blackhole, unreachable or prohibit";
+        return RIPTIDE_REASON_BASE_UNREACHABLE;
     default:
-        return base_refused;
+        return RIPTIDE_REASON_QUERY_REFUSED;
     }
 }
 
-/* Why it is not copied; NULL: it is. */
-static const char *route_reason(const struct route *route, const struct riptide_prefix *dst)
+/* Why it is not copied. */
+static enum riptide_reason route_reason(const struct route *route, const struct riptide_prefix *dst)
 {
+    /* An answer for another destination. */
     if (!prefix_contains(&route->dst, dst))
-        return base_malformed; /* an answer for another destination */
+        return RIPTIDE_REASON_QUERY_MALFORMED;
     if (route->type == RTN_LOCAL)
-        return "it is an address of this host";
+        return RIPTIDE_REASON_LOCAL;
     if (route->type != RTN_UNICAST)
-        return "its base route is not unicast";
+        return RIPTIDE_REASON_BASE_NOT_UNICAST;
     if (route->table != RT_TABLE_MAIN)
-        return route_elsewhere;
+        return RIPTIDE_REASON_OTHER_TABLE;
     if (route->tos != 0 || route->src_len != 0)
-        return "its base route depends on tos or source";
+        return RIPTIDE_REASON_BASE_HAS_CONDITIONS;
     if (route->expires_s < LEAST_LIFE_S)
-        return "its base route is about to expire";
+        return RIPTIDE_REASON_BASE_EXPIRES;
     /* When the MTU of a link grows, IPv6 updates routes that had the link's (rt6_mtu_change). */
     if (route->metrics.of[RTAX_MTU] > ROUTE_MAX_MTU_BYTES)
-        return "its base route has a larger mtu than can be given to another";
+        return RIPTIDE_REASON_BASE_LARGE_MTU;
     /* The owner locked a metric that we would set: left alone. */
     if (route->metrics.of[RTAX_LOCK] & (1u << RTAX_INITCWND | 1u << RTAX_INITRWND))
-        return "its base route locks initcwnd or initrwnd";
+        return RIPTIDE_REASON_BASE_LOCKS;
     /* A copy would distribute flows in another way (docs/design.md). */
     if (route->is_multipath)
-        return "its base route has several next hops";
+        return RIPTIDE_REASON_BASE_MULTIPATH;
     /*
      * The hop is copied, not its object, whose routes share the cached route of a connection with
      * its metrics (rt_cache_route in net/ipv4/route.c, rt6_get_pcpu_route in net/ipv6/route.c).
      */
     if (!route->ifindex && !route->gateway.family)
-        return "the kernel does not show the hop of its next-hop object";
+        return RIPTIDE_REASON_BASE_HIDES_HOP;
     if (route->has_others)
-        return "its base route has an attribute that is not copied";
-    return NULL;
+        return RIPTIDE_REASON_BASE_ATTRIBUTE;
+    return RIPTIDE_REASON_NONE;
 }
 
-const char *base_parse(struct route *base, const struct riptide_prefix *dst,
-                       const struct nlmsghdr *answer)
+enum riptide_reason base_parse(struct route *base, const struct riptide_prefix *dst,
+                               const struct nlmsghdr *answer)
 {
-    const char *reason;
+    enum riptide_reason reason;
 
     if (answer->nlmsg_type == NLMSG_ERROR)
         return error_reason(netlink_end_error(answer));
     if (answer->nlmsg_type != RTM_NEWROUTE || route_parse(base, answer) < 0)
-        return base_malformed;
+        return RIPTIDE_REASON_QUERY_MALFORMED;
     reason = route_reason(base, dst);
     base->dst = (struct riptide_prefix){ .family = dst->family };
     base->expires_s = 0;

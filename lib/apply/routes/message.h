@@ -14,17 +14,14 @@ enum { ROUTE_MAX_MTU_BYTES = 65535 - 15 };
 /* The protocol of our rules and routes. */
 enum { OUR_PROTOCOL = 230 };
 
-/* The reasons that the answer does not match the query, and that it is an error and no answer. */
-extern const char *const base_malformed, *const base_refused, *const route_elsewhere;
-
 /*
  * Reads the kernel's answer to a query for the host `dst` with RTM_F_FIB_MATCH |
  * RTM_F_LOOKUP_TABLE: a route, or the error that a query for a blackhole gets. The base is without
  * prefix, protocol and lifetime, so that bases of which copies are equal are equal bytes. Returns
- * NULL, or the reason (static) why there is none.
+ * why there is none; RIPTIDE_REASON_NONE: there is one.
  */
-const char *base_parse(struct route *base, const struct riptide_prefix *dst,
-                       const struct nlmsghdr *answer);
+enum riptide_reason base_parse(struct route *base, const struct riptide_prefix *dst,
+                               const struct nlmsghdr *answer);
 
 /* Metrics of a route of ours that are not simply copied; 0: not set. */
 struct own_metrics {

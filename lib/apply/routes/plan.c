@@ -65,7 +65,7 @@ int plan_check_place(const struct router *router, struct riptide_error *error)
         uint32_t priority, table = router->config.table;
         const struct rules *rules = &router->seen[i];
         const struct rule *other = rules_find(rules, table, false);
-        const char *reason = rules_place(rules, &priority);
+        const enum riptide_reason reason = rules_place(rules, &priority);
 
         if (other) {
             error_set_field(error, "applier.table",
@@ -82,7 +82,7 @@ int plan_check_place(const struct router *router, struct riptide_error *error)
         }
         /* A family that the kernel lacks has no rules. */
         if (reason && rules->n > 0) {
-            error_set(error, "IPv%c: %s", i ? '6' : '4', reason);
+            error_set(error, "IPv%c: %s", i ? '6' : '4', reason_text(reason));
             return -EOPNOTSUPP;
         }
     }
@@ -92,16 +92,21 @@ int plan_check_place(const struct router *router, struct riptide_error *error)
 int plan_want(struct router *router, const struct riptide_wanted *wanted)
 {
     struct target *target = targets_find(&router->targets, &wanted->dst);
-    int r = 0;
+    bool was_wanted;
+    int r;
 
     if (!target && wanted->initcwnd == 0)
         return 0;
-    if (!target)
+    if (!target) {
         r = targets_add(&router->targets, &wanted->dst, &target);
-    if (r != 0)
-        return r;
+        if (r != 0)
+            return r;
+    }
+    was_wanted = target->wanted.initcwnd > 0;
     target->wanted = *wanted;
-    target->must_ask |= !target->base || target->error != 0;
+    /* While it was not wanted nobody asked, and after an error asking is what tries it again. */
+    if (!was_wanted || target->base_state != BASE_KNOWN || target->error != 0)
+        targets_ask(&router->targets, target, ASK_NOW);
     targets_push(&router->targets, WORK_SYNC, target);
     router->has_work = true;
     return 0;
@@ -121,12 +126,13 @@ void plan_remove_rules(struct router *router)
 
 static void touch_target(struct router *router, struct target *target, enum touch touch)
 {
-    router->budget -= !target->must_ask;
-    target->must_ask = true;
-    target->is_sure &= touch < TOUCH_ROUTE;
-    targets_push(&router->targets, WORK_SYNC, target);
+    if (target->ask != ASK_NOW)
+        router->budget--;
+    targets_ask(&router->targets, target, ASK_NOW);
+    if (touch == TOUCH_ROUTE)
+        target_set_stale(target);
     router->has_work = true;
-    if (target->is_in_kernel)
+    if (target->kernel != KERNEL_ABSENT)
         router->own[family_index(target->wanted.dst.family)].must_remove = router->is_claimed;
 }
 
@@ -161,9 +167,12 @@ static void touch_link(struct router *router, uint32_t ifindex, const struct rip
 {
     for (uint32_t k = 0; k < router->targets.n; k++) {
         struct target *target = router->targets.list[k];
-        const struct route *base = target->base ? &target->base->route : NULL;
+        const struct route *base;
 
-        if (base && (base->ifindex == ifindex || (source && prefix_equal(&base->prefsrc, source))))
+        if (target->base_state != BASE_KNOWN)
+            continue;
+        base = &target->base->route;
+        if (base->ifindex == ifindex || (source && prefix_equal(&base->prefsrc, source)))
             touch_target(router, target, TOUCH_ROUTE);
     }
 }
@@ -175,9 +184,21 @@ void plan_distrust(struct router *router)
     plan_remove_rules(router);
 }
 
+/* Whether the turn of a destination, a second of the round, is among the next so many. */
+static bool is_its_turn(const struct router *router, const struct riptide_prefix *dst,
+                        uint32_t seconds)
+{
+    /* Of the address alone: whatever comes or goes, each keeps its turn. */
+    const uint32_t turn = (0u + dst->addr[3] + dst->addr[7] + dst->addr[15]) % ROUND_S;
+    const uint32_t seconds_until = (turn + ROUND_S - router->round) % ROUND_S;
+
+    return seconds_until < seconds;
+}
+
 void plan_tick(struct router *router, uint32_t seconds)
 {
-    bool has_flags = routing_reason(&router->routing, 0) || routing_reason(&router->routing, 1);
+    const bool has_flags =
+        routing_reason(&router->routing, 0) || routing_reason(&router->routing, 1);
     struct targets *targets = &router->targets;
 
     router->budget += (int64_t)seconds * BUDGET_PER_S;
@@ -187,14 +208,9 @@ void plan_tick(struct router *router, uint32_t seconds)
         return;
     for (uint32_t i = 0; i < targets->n; i++) {
         struct target *target = targets->list[i];
-        const uint8_t *addr = target->wanted.dst.addr;
-        uint32_t turn_s = (0u + addr[3] + addr[7] + addr[15]) % ROUND_S;
 
-        if (!target->is_failed && (turn_s + ROUND_S - router->round) % ROUND_S >= seconds)
-            continue;
-        target->is_failed = false;
-        target->must_ask = true;
-        targets_push(targets, WORK_SYNC, target);
+        if (target->ask == ASK_AT_TICK || is_its_turn(router, &target->wanted.dst, seconds))
+            targets_ask(targets, target, ASK_NOW);
     }
     router->round = (router->round + seconds) % ROUND_S;
     router->has_work = true;
@@ -210,8 +226,9 @@ void plan_tick(struct router *router, uint32_t seconds)
  */
 static int follow_route(struct router *router, const struct nlmsghdr *message)
 {
+    const bool is_new = message->nlmsg_type == RTM_NEWROUTE;
     struct route route;
-    const char *reason;
+    enum riptide_reason reason_before;
     bool is_ours;
     int i, r = route_parse(&route, message);
 
@@ -219,14 +236,14 @@ static int follow_route(struct router *router, const struct nlmsghdr *message)
         return r;
     i = family_index(route.dst.family);
     is_ours = route.table == router->config.table;
-    reason = routing_reason(&router->routing, i);
-    if (route.table == RT_TABLE_MAIN && message->nlmsg_type == RTM_NEWROUTE)
+    reason_before = routing_reason(&router->routing, i);
+    if (is_new && route.table == RT_TABLE_MAIN)
         routing_follow(&router->routing, &route, message->nlmsg_flags);
     touch_inside(router, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE);
     /* With an address go routes that have it as their source, with a link's last IPv4 one all. */
-    if (route.type == RTN_LOCAL && message->nlmsg_type == RTM_DELROUTE)
+    if (!is_new && route.type == RTN_LOCAL)
         touch_link(router, route.ifindex, &route.dst);
-    if (is_ours || routing_reason(&router->routing, i) != reason) {
+    if (is_ours || routing_reason(&router->routing, i) != reason_before) {
         router->own[i].must_remove = router->is_claimed;
         want_scan(router, SCAN_ROUTES);
     }

@@ -6,6 +6,7 @@
 #include "apply/routes/router.h"
 
 #include "internal.h"
+#include "prefix.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -178,7 +179,7 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
         r = remove_unknown(router, parts);
     if (r == 0 && has_rules)
         r = plan_check_place(router, error);
-    if (r == 0 && has_rules && router->is_claimed && !router->why_paused)
+    if (r == 0 && has_rules && router->is_claimed && !router->is_paused)
         r = sync_rules(router, error);
     if (r < 0 && router->is_claimed)
         remove_unknown(router, SCAN_RULES);
@@ -227,13 +228,27 @@ int router_flush(struct router *router, struct riptide_error *error)
     return r;
 }
 
+bool router_find_given(const struct router *router, const struct riptide_prefix *dst,
+                       uint32_t *initcwnd, uint64_t *since_ns)
+{
+    const struct target *target = targets_find(&router->targets, dst);
+    const struct rule_state *rule = &router->own[family_index(dst->family)];
+
+    if (!target || target->kernel != KERNEL_CURRENT || target->is_not_taken || !rule->is_in_place ||
+        router->config.dry_run)
+        return false;
+    *initcwnd = target->written.initcwnd;
+    *since_ns = rule->since_ns > target->written_ns ? rule->since_ns : target->written_ns;
+    return true;
+}
+
 bool router_is_in_force(const struct router *router)
 {
     for (int i = 0; i < 2; i++) {
         if (router->targets.n_in_kernel[i] > 0 && !router->own[i].is_in_place)
             return false;
     }
-    return router->is_claimed && !router->why_paused;
+    return router->is_claimed && !router->is_paused;
 }
 
 /*
@@ -268,7 +283,7 @@ static int work(struct router *router)
     } else if (router->targets.n_due[WORK_SYNC] > 0) {
         r = sync_targets(router);
     } else {
-        if (router->is_claimed && !router->why_paused)
+        if (router->is_claimed && !router->is_paused)
             r = sync_rules(router, NULL);
         router->has_work = r != 0;
     }
@@ -301,10 +316,10 @@ int router_dispatch(struct router *router)
     return r > 0 || can_work(router) ? RIPTIDE_E_MORE : 0;
 }
 
-int router_set_paused(struct router *router, const char *why)
+int router_set_paused(struct router *router, bool is_paused)
 {
-    router->why_paused = why;
-    if (why) {
+    router->is_paused = is_paused;
+    if (is_paused) {
         plan_remove_rules(router);
         return sync_remove(router);
     }

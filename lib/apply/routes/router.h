@@ -45,7 +45,8 @@ struct rule_state {
     bool is_in_place;
     bool must_remove; /* before any other work */
     struct rule rule;
-    const char *reason; /* why it cannot be in place (static); NULL: it can */
+    enum riptide_reason reason; /* why it cannot be in place */
+    uint64_t since_ns;          /* when it was put in place */
 };
 
 struct router {
@@ -61,6 +62,7 @@ struct router {
     uint32_t round;            /* seconds since all destinations were asked again, below ROUND_S */
     bool is_claimed;           /* the namespace is claimed: rules and routes are written */
     bool has_work;             /* not all that was requested has taken effect */
+    uint64_t now_ns;           /* CLOCK_BOOTTIME of the present start or dispatch */
     struct riptide_applier_stats stats;
     struct {
         uint32_t rules, routes, table;
@@ -70,7 +72,7 @@ struct router {
     struct netlink channel; /* for requests */
     struct netlink dumps;   /* of a scan: a socket of its own, as requests must not wait for it */
     struct mnl_socket *notifications; /* whose fd is readable for router_dispatch */
-    const char *why_paused;           /* the text given to router_set_paused; NULL: it is not */
+    bool is_paused;                   /* rules stay away */
     bool is_asked;                    /* the request of a scan's present dump was sent */
     uint32_t n_scanned;               /* messages of scans so far */
     bool is_interrupted;              /* a change interrupted a dump */
@@ -94,11 +96,18 @@ int router_stop(struct router *router);
 /* Removes those of any process, whether it was started or not; `error` says which, as apply.h. */
 int router_flush(struct router *router, struct riptide_error *error);
 
+/*
+ * The window with which connections to `dst` open by a route of ours, and since when both the route
+ * and the rule that leads to it have been there (CLOCK_BOOTTIME). Returns whether there is one.
+ */
+bool router_find_given(const struct router *router, const struct riptide_prefix *dst,
+                       uint32_t *initcwnd, uint64_t *since_ns);
+
 /* Whether rules lead to all routes. */
 bool router_is_in_force(const struct router *router);
 
-/* Removes the rules until `why`, one line that the caller owns, is NULL. */
-int router_set_paused(struct router *router, const char *why);
+/* Removes the rules until the end of the pause. */
+int router_set_paused(struct router *router, bool is_paused);
 
 int router_dispatch(struct router *router);
 
@@ -143,7 +152,7 @@ int scan_step(struct router *router);
 /* In a batch: at most two queries or writes for each. */
 enum { BATCH_MAX_TARGETS = BATCH_MAX_REQUESTS / 2 };
 
-/* sync.c: asks for the base routes of n targets, which must_ask. After an error some are set. */
+/* sync.c: asks for the base routes of n targets, of ASK_NOW. After an error some are set. */
 int sync_resolve(struct router *router, struct target **targets, uint32_t n);
 
 /* Asks and writes a batch of the targets that are due. After an error all of them stay due. */

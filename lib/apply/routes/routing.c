@@ -72,16 +72,16 @@ static void note_ipv6(struct routing *routing, const struct route *route, bool h
 static void note(struct routing *routing, const struct route *route, bool has_sibling,
                  bool has_rival)
 {
-    const char **reason = &routing->reason[family_index(route->dst.family)];
+    enum riptide_reason *reason = &routing->reason[family_index(route->dst.family)];
 
     if (is_of_every_link(&route->dst))
         return;
     if (route->dst.family == AF_INET6)
         note_ipv6(routing, route, has_sibling);
     if (route->tos != 0 || route->src_len != 0)
-        *reason = "a route of main depends on tos or source";
+        *reason = RIPTIDE_REASON_MAIN_HAS_CONDITIONS;
     else if (has_rival)
-        *reason = "main has several routes of one metric to a prefix";
+        *reason = RIPTIDE_REASON_MAIN_HAS_RIVALS;
 }
 
 void routing_add(struct routing *routing, const struct route *route)
@@ -126,13 +126,12 @@ int routing_take_netconf(struct routing *routing, const struct nlmsghdr *message
     return (int)ifindex;
 }
 
-const char *routing_reason(const struct routing *routing, int i)
+enum riptide_reason routing_reason(const struct routing *routing, int i)
 {
     if (routing->has_foreign[i])
-        return "riptide's table has routes of another protocol: delete them, or choose another "
-               "table";
+        return RIPTIDE_REASON_TABLE_IN_USE;
     if (families[i] == AF_INET6 && routing->may_fail_over && !routing->is_forwarding)
-        return "main has IPv6 routes that replace a silent gateway's, as the host does not forward";
+        return RIPTIDE_REASON_IPV6_FAILOVER;
     return routing->reason[i];
 }
 

@@ -19,8 +19,7 @@ struct link {
 struct routing {
     struct link *links;
     uint32_t n_links;
-    /* For each of families[]: why no destination can have a window (static); NULL: it can. */
-    const char *reason[2];
+    enum riptide_reason reason[2]; /* of families[]: why no destination can have a window */
     bool has_foreign[2];     /* our table has a route of another protocol to a host */
     bool depends_on_carrier; /* routes by a link without carrier may be ignored */
     /*
@@ -63,8 +62,8 @@ void routing_follow(struct routing *routing, const struct route *route, uint16_t
  */
 int routing_take_netconf(struct routing *routing, const struct nlmsghdr *message);
 
-/* Why no destination of families[i] can have a window (static); NULL: it can. */
-const char *routing_reason(const struct routing *routing, int i);
+/* Why no destination of families[i] can have a window; RIPTIDE_REASON_NONE: it can. */
+enum riptide_reason routing_reason(const struct routing *routing, int i);
 
 /*
  * Processes a message about an added, changed or removed link. Returns 1 if routes by it may have

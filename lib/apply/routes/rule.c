@@ -140,26 +140,23 @@ static bool is_led_to(const struct rules *rules, uint32_t priority)
     return false;
 }
 
-const char *rules_place(const struct rules *rules, uint32_t *priority)
+enum riptide_reason rules_place(const struct rules *rules, uint32_t *priority)
 {
     const struct rule *main_rule = find_main(rules);
 
     if (main_rule && main_rule->priority < 2)
-        return "`lookup main` leaves no priority for ours to precede it: give it one of 2 or more";
+        return RIPTIDE_REASON_NO_PRIORITY;
     if (!main_rule)
-        return "no unconditional rule `lookup main` is there for ours to precede: add it, `ip [-6] "
-               "rule add pref 32766 lookup main`";
+        return RIPTIDE_REASON_NO_RULE_OF_MAIN;
     *priority = main_rule->priority - 1;
     if (is_led_to(rules, *priority))
-        return "a goto of another rule leads to the priority before `lookup main`, where ours "
-               "would be: lead it elsewhere";
+        return RIPTIDE_REASON_GOTO;
     /* The kernel puts a new rule after those of the same priority. */
     for (const struct rule *rule = rules->list; rule < main_rule; rule++) {
         if (!rule->is_ours && rule->priority > *priority)
-            return "another rule has the priority of `lookup main`, and comes before it: give it a "
-                   "lower one";
+            return RIPTIDE_REASON_PRIORITY_IN_USE;
     }
-    return NULL;
+    return RIPTIDE_REASON_NONE;
 }
 
 const struct rule *rules_find(const struct rules *rules, uint32_t table, bool is_ours)

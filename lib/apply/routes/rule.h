@@ -45,9 +45,9 @@ void rules_deinit(struct rules *rules);
 
 /*
  * The priority that puts a new rule directly before the unconditional `lookup main`, whatever ours
- * are. Returns NULL, or the reason (static) why there is none.
+ * are. Returns why there is none; RIPTIDE_REASON_NONE: there is one.
  */
-const char *rules_place(const struct rules *rules, uint32_t *priority);
+enum riptide_reason rules_place(const struct rules *rules, uint32_t *priority);
 
 /* The first one that leads to that table, of ours or of another program; NULL: none. */
 const struct rule *rules_find(const struct rules *rules, uint32_t table, bool is_ours);

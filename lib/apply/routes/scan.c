@@ -44,7 +44,7 @@ static bool is_table_of_ours(const struct router *router, uint32_t table)
 static void remove_unknown_route(struct router *router, const struct route *route)
 {
     const struct target *target = targets_find(&router->targets, &route->dst);
-    bool is_known = target && target->is_in_kernel && target->base &&
+    bool is_known = target && target->kernel != KERNEL_ABSENT && target->base_state == BASE_KNOWN &&
                     target->base->route.priority == route->priority &&
                     route->table == router->config.table;
     int r = 0;

@@ -22,38 +22,47 @@ struct resolve {
 /* NULL stands for an answer that was too large. */
 static void take_base(struct router *router, struct target *target, const struct nlmsghdr *answer)
 {
+    const bool has_rules = router->seen[family_index(target->wanted.dst.family)].n > 0;
     struct route base;
-    const char *reason = answer ? base_parse(&base, &target->wanted.dst, answer) : base_malformed;
-    int r;
+    enum riptide_reason reason = RIPTIDE_REASON_QUERY_MALFORMED;
 
-    /* It would write a route of any table to main. */
-    if (!reason && router->seen[family_index(target->wanted.dst.family)].n == 0)
-        reason = "this kernel has no policy routing for its family";
-    if (!reason)
-        routing_take_mtu(&router->routing, &base);
-    router->stats.malformed += reason == base_malformed;
-    target->reason = reason;
-    r = targets_set_base(&router->targets, target, reason ? NULL : &base);
-    target->is_failed = r < 0 || reason == base_refused;
-    target->must_ask = false;
+    target->ask = ASK_NOT;
     target->error = 0;
+    if (answer)
+        reason = base_parse(&base, &target->wanted.dst, answer);
+    if (reason == RIPTIDE_REASON_QUERY_MALFORMED)
+        router->stats.malformed++;
+    /* Such a kernel would write a route of any table to main. */
+    if (!reason && !has_rules)
+        reason = RIPTIDE_REASON_NO_POLICY_ROUTING;
+    if (reason) {
+        targets_set_no_base(&router->targets, target, reason);
+        if (reason == RIPTIDE_REASON_QUERY_REFUSED)
+            targets_ask(&router->targets, target, ASK_AT_TICK);
+        return;
+    }
+    routing_take_mtu(&router->routing, &base);
+    if (targets_set_base(&router->targets, target, &base) < 0)
+        targets_ask(&router->targets, target, ASK_AT_TICK);
 }
 
 /* Behind the answer about the base route. */
 static void take_tcp(struct router *router, struct target *target, const struct nlmsghdr *answer)
 {
     const struct rule_state *rule = &router->own[family_index(target->wanted.dst.family)];
-    bool is_new = target_state(target).is_put && target->told.state != RIPTIDE_ROUTE_FAILED;
+    const bool has_route = target->kernel != KERNEL_ABSENT;
+    const bool route_will_come =
+        target_plan(target).is_put && target->reported.state != RIPTIDE_ROUTE_FAILED;
+    const bool rule_will_come = !rule->reason && router->is_claimed && !router->is_paused;
     struct route route = { .table = 0 };
 
     if (answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) < 0)
         router->stats.malformed++;
-    if (rule->is_in_place && target->is_in_kernel)
+    if (rule->is_in_place && has_route)
         targets_set_not_taken(&router->targets, target, route.table != router->config.table);
-    /* Before the rule and the route are there nothing is known: it is asked again. */
-    else if ((is_new || target->is_in_kernel) && !rule->reason && router->is_claimed &&
-             !router->why_paused)
-        target->is_failed = true;
+    /* Before the rule and the route are there nothing is known. */
+    else if ((route_will_come || has_route) && rule_will_come)
+        targets_ask(&router->targets, target, ASK_AT_TICK);
 }
 
 static void on_answer(void *userdata, uint32_t n, const struct nlmsghdr *answer)
@@ -83,7 +92,8 @@ int sync_resolve(struct router *router, struct target **targets, uint32_t n)
                                         k % resolve.n_queries > 0));
     r = netlink_exchange(&router->channel, on_answer, &resolve);
     for (uint32_t i = 0; i < n && r == 0; i++) {
-        if (targets[i]->must_ask)
+        /* Its answer was lost. */
+        if (targets[i]->ask == ASK_NOW)
             take_base(router, targets[i], NULL);
         if (!has_conditional)
             targets_set_not_taken(&router->targets, targets[i], false);
@@ -116,28 +126,34 @@ static void add(struct writes *writes, struct target *target, struct nlmsghdr *m
 static void write_target(struct writes *writes, struct target *target)
 {
     struct router *router = writes->router;
-    struct netlink *channel = &router->channel;
-    const struct target_state state = target_state(target);
+    struct targets *targets = &router->targets;
+    void *room;
+    const struct target_plan plan = target_plan(target);
     const struct route own = { .dst = target->wanted.dst,
                                .table = router->config.table,
                                .protocol = OUR_PROTOCOL };
+    const bool has_same_window = target->kernel != KERNEL_ABSENT && plan.is_put &&
+                                 target->written.initcwnd == plan.own.initcwnd;
 
     /* It could overwrite a foreign route. */
-    if (state.is_put && router->routing.has_foreign[family_index(own.dst.family)]) {
-        target->is_failed = true;
+    if (plan.is_put && router->routing.has_foreign[family_index(own.dst.family)]) {
+        targets_ask(targets, target, ASK_AT_TICK);
         return;
     }
-    if (state.is_delete) {
-        add(writes, target, message_route_delete(netlink_room(channel), &own));
-        targets_set_in_kernel(&router->targets, target, false);
+    if (plan.is_delete) {
+        room = netlink_room(&router->channel);
+        add(writes, target, message_route_delete(room, &own));
+        targets_set_kernel(targets, target, KERNEL_ABSENT);
         if (target->wanted.initcwnd == 0)
             target->error = 0;
     }
-    if (state.is_put) {
-        add(writes, target,
-            message_route_put(netlink_room(channel), &own, &target->base->route, &state.own));
-        targets_set_in_kernel(&router->targets, target, true);
-        target->written = state.own;
+    if (plan.is_put) {
+        room = netlink_room(&router->channel);
+        add(writes, target, message_route_put(room, &own, &target->base->route, &plan.own));
+        targets_set_kernel(targets, target, KERNEL_CURRENT);
+        target->written = plan.own;
+        if (!has_same_window)
+            target->written_ns = router->now_ns;
     }
 }
 
@@ -159,54 +175,85 @@ static void on_written(void *userdata, uint32_t n, const struct nlmsghdr *answer
     free(target->error_text);
     target->error_text = strdup(text[0] ? text : strerror(-error));
     /* Tried again in a second; if that fails as well, after a change, or in its turn. */
-    target->is_failed |= target->told.state != RIPTIDE_ROUTE_FAILED;
-    targets_doubt(targets, target);
+    if (target->reported.state != RIPTIDE_ROUTE_FAILED)
+        targets_ask(targets, target, ASK_AT_TICK);
+    /* The kernel may have any route of ours to it, or none. */
+    targets_set_kernel(targets, target, KERNEL_STALE);
     /* An old route may lead elsewhere by now: it is deleted. None is better than a wrong one. */
     if (is_put)
         targets_push(targets, WORK_SYNC, target);
 }
 
-int sync_targets(struct router *router)
-{
+/* Targets that were due, and those of them whose base routes are asked. */
+struct batch {
     struct target *targets[BATCH_MAX_TARGETS], *asked[BATCH_MAX_TARGETS];
+    uint32_t n, n_asked;
+};
+
+static void take_batch(struct router *router, struct batch *batch)
+{
+    struct target *target;
+
+    while (batch->n < BATCH_MAX_TARGETS &&
+           (target = targets_take(&router->targets, WORK_SYNC)) != NULL) {
+        batch->targets[batch->n++] = target;
+        /* What is not wanted needs no base route to be deleted. */
+        if (target->wanted.initcwnd == 0)
+            target->ask = ASK_NOT;
+        else if (target->ask == ASK_NOW)
+            batch->asked[batch->n_asked++] = target;
+    }
+}
+
+static int write_batch(struct router *router, const struct batch *batch)
+{
     struct writes writes = { .router = router };
-    uint32_t n = 0, n_asked = 0;
     int r;
 
-    router->all_touched[0] = router->all_touched[1] = TOUCH_NONE;
-    while (n < BATCH_MAX_TARGETS && (targets[n] = targets_take(&router->targets, WORK_SYNC))) {
-        if (targets[n]->must_ask && targets[n]->wanted.initcwnd != 0)
-            asked[n_asked++] = targets[n];
-        n++;
-    }
-    r = sync_resolve(router, asked, n_asked);
-    for (uint32_t i = 0; i < n && r == 0; i++)
-        write_target(&writes, targets[i]);
-    if (r == 0)
-        r = netlink_exchange(&router->channel, on_written, &writes);
+    for (uint32_t i = 0; i < batch->n; i++)
+        write_target(&writes, batch->targets[i]);
+    r = netlink_exchange(&router->channel, on_written, &writes);
+    /* Without answers nobody knows how far the kernel came. */
     for (uint32_t i = 0; i < writes.n && r < 0; i++)
-        targets_doubt(&router->targets, writes.list[i].target);
-    for (uint32_t i = 0; i < n; i++) {
+        targets_set_kernel(&router->targets, writes.list[i].target, KERNEL_STALE);
+    return r;
+}
+
+int sync_targets(struct router *router)
+{
+    struct targets *targets = &router->targets;
+    struct batch batch = { .n = 0 };
+    int r;
+
+    /* From here on each event concerns all targets anew. */
+    router->all_touched[0] = router->all_touched[1] = TOUCH_NONE;
+    take_batch(router, &batch);
+    r = sync_resolve(router, batch.asked, batch.n_asked);
+    if (r == 0)
+        r = write_batch(router, &batch);
+    for (uint32_t i = 0; i < batch.n; i++) {
         if (r < 0) {
-            targets_push(&router->targets, WORK_SYNC, targets[i]);
+            targets_push(targets, WORK_SYNC, batch.targets[i]);
         } else {
-            targets_tell(&router->targets, targets[i]);
-            targets_forget_if_done(&router->targets, targets[i]);
+            targets_report(targets, batch.targets[i]);
+            targets_forget_if_done(targets, batch.targets[i]);
         }
     }
     return r;
 }
 
-/* A missing rule counts as deleted, one that is there as added. */
 static int send_rule(struct router *router, uint16_t type, const struct rule *rule,
                      struct riptide_error *error)
 {
-    int r = 0;
+    /* A missing rule counts as deleted, one that is there as added. */
+    const int done_before = type == RTM_DELRULE ? -ENOENT : -EEXIST;
+    int r;
 
-    if (router->is_claimed)
-        r = netlink_request(&router->channel,
-                            message_rule(netlink_room(&router->channel), type, rule), error);
-    return r == (type == RTM_DELRULE ? -ENOENT : -EEXIST) ? 0 : r;
+    if (!router->is_claimed)
+        return 0;
+    r = netlink_request(&router->channel, message_rule(netlink_room(&router->channel), type, rule),
+                        error);
+    return r == done_before ? 0 : r;
 }
 
 /* A rule that could not be deleted is still in place, and does not count as removed. */
@@ -229,30 +276,39 @@ static int remove_rule(struct router *router, int i)
 
 int sync_remove(struct router *router)
 {
-    int first = router->own[0].must_remove ? remove_rule(router, 0) : 0;
-    int r = router->own[1].must_remove ? remove_rule(router, 1) : 0;
+    int first = 0;
 
-    return first < 0 ? first : r;
+    for (int i = 0; i < 2; i++) {
+        int r = router->own[i].must_remove ? remove_rule(router, i) : 0;
+
+        if (first == 0)
+            first = r;
+    }
+    return first;
 }
 
 int sync_check_rules(struct router *router, int i)
 {
     const struct rules *rules = &router->seen[i];
-    int first = 0, r;
+    int first = 0;
 
     if (router->own[i].is_in_place && rules_has_ours_in_place(rules, router->config.table))
         return 0;
     for (uint32_t n = 0; n < rules->n; n++) {
         const struct rule *rule = &rules->list[n];
+        int r = rule->is_ours ? send_rule(router, RTM_DELRULE, rule, NULL) : 0;
 
-        if (!rule->is_ours)
+        if (first == 0)
+            first = r;
+        if (!rule->is_ours || r != 0)
             continue;
-        r = send_rule(router, RTM_DELRULE, rule, NULL);
-        first = first ? first : r;
-        if (r == 0 && router->removed.rules++ == 0)
+        if (router->removed.rules == 0)
             router->removed.table = rule->table;
+        router->removed.rules++;
     }
-    router->own[i].is_in_place &= first != 0;
+    /* One that could not be deleted may be the one in its place. */
+    if (first == 0)
+        router->own[i].is_in_place = false;
     return first;
 }
 
@@ -274,6 +330,7 @@ static int place_rule(struct router *router, int i, struct riptide_error *error)
         return 0;
     r = send_rule(router, RTM_NEWRULE, &state->rule, error);
     state->is_in_place = r == 0;
+    state->since_ns = router->now_ns;
     return r;
 }
 
@@ -281,5 +338,7 @@ int sync_rules(struct router *router, struct riptide_error *error)
 {
     int r = place_rule(router, 0, error);
 
-    return r < 0 ? r : place_rule(router, 1, error);
+    if (r == 0)
+        r = place_rule(router, 1, error);
+    return r;
 }

@@ -4,7 +4,6 @@
 
 #include "internal.h"
 #include "prefix.h"
-#include "verdict/arm.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,8 +18,12 @@ static struct base *share_base(struct targets *targets, const struct route *rout
         at = &(*at)->next;
     if (!*at)
         *at = calloc(1, sizeof(**at));
-    if (*at && (*at)->n_targets++ == 0)
-        memcpy(&(*at)->route, route, sizeof(*route)); /* with its padding, for the comparison */
+    if (!*at)
+        return NULL;
+    /* With its padding, for the comparison. */
+    if ((*at)->n_targets == 0)
+        memcpy(&(*at)->route, route, sizeof(*route));
+    (*at)->n_targets++;
     return *at;
 }
 
@@ -34,16 +37,6 @@ static void leave_base(struct targets *targets, struct base *base)
         at = &(*at)->next;
     *at = base->next;
     free(base);
-}
-
-int targets_set_base(struct targets *targets, struct target *target, const struct route *route)
-{
-    struct base *base = route ? share_base(targets, route) : NULL;
-
-    target->is_sure &= base == target->base;
-    leave_base(targets, target->base);
-    target->base = base;
-    return route && !base ? -ENOMEM : 0;
 }
 
 static void free_target(struct targets *targets, struct target *target)
@@ -92,8 +85,9 @@ struct target *targets_find(const struct targets *targets, const struct riptide_
 {
     uint32_t i = search(targets, dst, false);
 
-    return i < targets->n && prefix_equal(&targets->list[i]->wanted.dst, dst) ? targets->list[i]
-                                                                              : NULL;
+    if (i == targets->n || !prefix_equal(&targets->list[i]->wanted.dst, dst))
+        return NULL;
+    return targets->list[i];
 }
 
 static void forget(struct targets *targets, uint32_t i)
@@ -104,7 +98,7 @@ static void forget(struct targets *targets, uint32_t i)
         targets->n_due[work] -= target->is_due[work];
         targets->at[work] -= targets->at[work] > i;
     }
-    targets->n_left_alone -= target->told.state == RIPTIDE_ROUTE_LEFT_ALONE;
+    targets->n_left_alone -= target->reported.state == RIPTIDE_ROUTE_LEFT_ALONE;
     targets->n--;
     memmove(&targets->list[i], &targets->list[i + 1], (targets->n - i) * sizeof(*targets->list));
     free_target(targets, target);
@@ -112,7 +106,8 @@ static void forget(struct targets *targets, uint32_t i)
 
 static bool is_done(const struct target *target)
 {
-    return target->wanted.initcwnd == 0 && !target->is_in_kernel && !target->is_due[WORK_SYNC];
+    return target->wanted.initcwnd == 0 && target->kernel == KERNEL_ABSENT &&
+           !target->is_due[WORK_SYNC];
 }
 
 void targets_forget_if_done(struct targets *targets, struct target *target)
@@ -140,7 +135,7 @@ int targets_add(struct targets *targets, const struct riptide_prefix *dst, struc
     if (!target)
         return -ENOMEM;
     target->wanted.dst = *dst;
-    target->told.state = RIPTIDE_ROUTE_WITHDRAWN;
+    target->reported.state = RIPTIDE_ROUTE_WITHDRAWN;
     i = search(targets, dst, false);
     memmove(&targets->list[i + 1], &targets->list[i], (targets->n - i) * sizeof(*targets->list));
     targets->list[i] = *targetp = target;
@@ -174,79 +169,67 @@ struct target *targets_take(struct targets *targets, enum work work)
     return target;
 }
 
-void targets_set_in_kernel(struct targets *targets, struct target *target, bool is_in_kernel)
+void targets_ask(struct targets *targets, struct target *target, enum ask ask)
 {
-    uint32_t *n = &targets->n_in_kernel[family_index(target->wanted.dst.family)];
-
-    *n = *n + is_in_kernel - target->is_in_kernel;
-    target->is_in_kernel = target->is_sure = is_in_kernel;
-    targets_set_not_taken(targets, target, is_in_kernel && target->is_not_taken);
+    if (target->ask < ask)
+        target->ask = ask;
+    if (ask == ASK_NOW)
+        targets_push(targets, WORK_SYNC, target);
 }
 
-void targets_doubt(struct targets *targets, struct target *target)
+/* A route of ours for another base is not as it should be. */
+static void set_base(struct targets *targets, struct target *target, struct base *base)
 {
-    targets_set_in_kernel(targets, target, true);
-    target->is_sure = false;
+    if (base != target->base)
+        target_set_stale(target);
+    leave_base(targets, target->base);
+    target->base = base;
+    target->base_state = base ? BASE_KNOWN : BASE_UNKNOWN;
+    target->reason = RIPTIDE_REASON_NONE;
+}
+
+int targets_set_base(struct targets *targets, struct target *target, const struct route *route)
+{
+    struct base *base = share_base(targets, route);
+
+    set_base(targets, target, base);
+    return base ? 0 : -ENOMEM;
+}
+
+void targets_set_no_base(struct targets *targets, struct target *target, enum riptide_reason reason)
+{
+    set_base(targets, target, NULL);
+    target->base_state = BASE_NONE;
+    target->reason = reason;
+}
+
+void targets_set_kernel(struct targets *targets, struct target *target, enum kernel_state kernel)
+{
+    uint32_t *n_in_kernel = &targets->n_in_kernel[family_index(target->wanted.dst.family)];
+
+    *n_in_kernel -= target->kernel != KERNEL_ABSENT;
+    *n_in_kernel += kernel != KERNEL_ABSENT;
+    target->kernel = kernel;
+    if (kernel == KERNEL_ABSENT)
+        targets_set_not_taken(targets, target, false);
+}
+
+void target_set_stale(struct target *target)
+{
+    if (target->kernel == KERNEL_CURRENT)
+        target->kernel = KERNEL_STALE;
 }
 
 void targets_set_not_taken(struct targets *targets, struct target *target, bool is_not_taken)
 {
-    targets->n_not_taken = targets->n_not_taken + is_not_taken - target->is_not_taken;
+    targets->n_not_taken -= target->is_not_taken;
+    targets->n_not_taken += is_not_taken;
     target->is_not_taken = is_not_taken;
 }
 
 static uint32_t base_initcwnd(const struct target *target)
 {
     return target->base ? target->base->route.metrics.of[RTAX_INITCWND] : 0;
-}
-
-void targets_tell(struct targets *targets, struct target *target)
-{
-    const struct target_state state = target_state(target);
-    struct told now = {
-        .error = target->error,
-        .base_initcwnd = base_initcwnd(target),
-        .initcwnd = target->is_in_kernel && !target->error ? target->written.initcwnd : 0,
-    };
-
-    /* A withdrawal is news only if there was a route. */
-    if (state.is_put || (target->wanted.initcwnd == 0 && now.initcwnd + target->told.initcwnd == 0))
-        return;
-    if (target->error != 0)
-        now.state = RIPTIDE_ROUTE_FAILED;
-    else if (target->is_in_kernel)
-        now.state = RIPTIDE_ROUTE_APPLIED;
-    else if (target->wanted.initcwnd == 0)
-        now.state = RIPTIDE_ROUTE_WITHDRAWN;
-    else if (!state.reason)
-        return; /* there was no memory for the base route: it is asked again */
-    else
-        now.state = RIPTIDE_ROUTE_LEFT_ALONE;
-    now.reason = now.state == RIPTIDE_ROUTE_LEFT_ALONE ? state.reason : NULL;
-    if (memcmp(&now, &target->told, sizeof(now)) != 0)
-        targets_push(targets, WORK_POP, target);
-    targets->n_left_alone += now.state == RIPTIDE_ROUTE_LEFT_ALONE;
-    targets->n_left_alone -= target->told.state == RIPTIDE_ROUTE_LEFT_ALONE;
-    target->told = now;
-}
-
-void target_show(const struct target *target, struct riptide_route *route)
-{
-    bool is_applied = target->told.state == RIPTIDE_ROUTE_APPLIED;
-    const char *reason = target->told.error ? target->error_text : target->told.reason;
-
-    if (is_applied && target->is_not_taken)
-        reason = route_elsewhere;
-    *route = (struct riptide_route){
-        .dst = target->wanted.dst,
-        .state = target->told.state,
-        .initcwnd = is_applied ? target->told.initcwnd : target->wanted.initcwnd,
-        .base_initcwnd = target->told.base_initcwnd,
-        .error = target->told.error,
-        .backend = RIPTIDE_ROUTES,
-    };
-    if (reason)
-        snprintf(route->reason, sizeof(route->reason), "%s", reason);
 }
 
 static bool is_within_step(uint32_t from, uint32_t to)
@@ -287,21 +270,20 @@ static bool is_at_base(const struct target *target, uint32_t base, uint32_t init
     if (base == 0)
         return initcwnd == KERNEL_CWND;
     return initcwnd == base ||
-           (initcwnd > base && !target->is_in_kernel && is_within_step(base, initcwnd));
+           (initcwnd > base && target->kernel == KERNEL_ABSENT && is_within_step(base, initcwnd));
 }
 
-/* Why there must not be a route with this base; NULL: there may be. */
-static const char *find_reason(const struct target *target, const struct own_metrics *own)
+/* Why there must not be a route with this base. */
+static enum riptide_reason find_reason(const struct target *target, const struct own_metrics *own)
 {
     uint32_t pmtu_bytes = target->wanted.pmtu_bytes, base = base_initcwnd(target);
 
     /* What the kernel has learned of the path would be lost at each change of our route. */
     if (pmtu_bytes > 0 && pmtu_bytes < target->base->route.metrics.of[RTAX_MTU])
-        return "its path MTU is smaller than that of its route";
+        return RIPTIDE_REASON_NARROW_PATH;
     if (!is_at_base(target, base, own->initcwnd))
-        return NULL;
-    return base > 0 ? "the initcwnd of its base route is no smaller"
-                    : "the kernel's own window is no smaller";
+        return RIPTIDE_REASON_NONE;
+    return base > 0 ? RIPTIDE_REASON_BASE_SUFFICES : RIPTIDE_REASON_KERNEL_SUFFICES;
 }
 
 /* Whether the kernel's route differs from the wanted one by more than a step of the window. */
@@ -311,25 +293,101 @@ static bool differs(const struct target *target, const struct own_metrics *wante
     const uint32_t from = written->initcwnd, to = wanted->initcwnd;
     const uint32_t cwnd_max = target->wanted.cwnd_max;
 
-    return !target->is_sure || wanted->initrwnd != written->initrwnd ||
+    return target->kernel != KERNEL_CURRENT || wanted->initrwnd != written->initrwnd ||
            wanted->rto_min_ms != written->rto_min_ms ||
            (cwnd_max > 0 && from > cwnd_max && from > to) || !is_within_step(from, to);
 }
 
-struct target_state target_state(const struct target *target)
+struct target_plan target_plan(const struct target *target)
 {
-    struct target_state state = { .reason = target->reason };
+    struct target_plan plan = { .reason = target->reason };
     bool is_wanted;
 
-    if (target->base) {
-        state.own = wanted_metrics(&target->wanted, &target->base->route);
-        state.reason = find_reason(target, &state.own);
+    if (target->base_state == BASE_KNOWN) {
+        plan.own = wanted_metrics(&target->wanted, &target->base->route);
+        plan.reason = find_reason(target, &plan.own);
     }
-    is_wanted = target->base && !state.reason && target->error == 0 && target->wanted.initcwnd > 0;
-    state.is_put = is_wanted && differs(target, &state.own);
+    is_wanted = target->wanted.initcwnd > 0 && target->base_state == BASE_KNOWN && !plan.reason &&
+                target->error == 0;
+    plan.is_put = is_wanted && differs(target, &plan.own);
     /* One of another base may have another priority, so that no put overwrites it. */
-    state.is_delete = target->is_in_kernel && (!is_wanted || !target->is_sure);
-    return state;
+    plan.is_delete = target->kernel == KERNEL_STALE ||
+                     (target->kernel == KERNEL_CURRENT && !is_wanted);
+    return plan;
 }
 
-_Static_assert(sizeof(struct told) == 16 + sizeof(void *), "it is compared without padding");
+/* As what the target is to be reported, where no write is due. */
+static enum riptide_route_state state_of(const struct target *target)
+{
+    if (target->error != 0)
+        return RIPTIDE_ROUTE_FAILED;
+    if (target->kernel != KERNEL_ABSENT)
+        return RIPTIDE_ROUTE_APPLIED;
+    if (target->wanted.initcwnd == 0)
+        return RIPTIDE_ROUTE_WITHDRAWN;
+    return RIPTIDE_ROUTE_LEFT_ALONE;
+}
+
+void targets_report(struct targets *targets, struct target *target)
+{
+    const struct target_plan plan = target_plan(target);
+    const bool is_wanted = target->wanted.initcwnd > 0;
+    struct reported now = {
+        .state = state_of(target),
+        .error = target->error,
+        .base_initcwnd = base_initcwnd(target),
+    };
+
+    if (now.state == RIPTIDE_ROUTE_APPLIED)
+        now.initcwnd = target->written.initcwnd;
+    if (now.state == RIPTIDE_ROUTE_LEFT_ALONE)
+        now.reason = plan.reason;
+    if (plan.is_put)
+        return;
+    /* A withdrawal is news only if there was a route. */
+    if (!is_wanted && now.initcwnd == 0 && target->reported.initcwnd == 0)
+        return;
+    /* There was no memory for the base route: it is asked again. */
+    if (now.state == RIPTIDE_ROUTE_LEFT_ALONE && !now.reason)
+        return;
+    if (memcmp(&now, &target->reported, sizeof(now)) != 0)
+        targets_push(targets, WORK_POP, target);
+    targets->n_left_alone -= target->reported.state == RIPTIDE_ROUTE_LEFT_ALONE;
+    targets->n_left_alone += now.state == RIPTIDE_ROUTE_LEFT_ALONE;
+    target->reported = now;
+}
+
+/* A copy of a base route is refused so where that was left without a link to its gateway. */
+static enum riptide_reason refusal_reason(int error)
+{
+    const bool is_of_gateway = error == -ENETUNREACH || error == -EHOSTUNREACH;
+
+    return is_of_gateway ? RIPTIDE_REASON_NO_GATEWAY : RIPTIDE_REASON_REFUSED;
+}
+
+void target_show(const struct target *target, struct riptide_route *route)
+{
+    const struct reported *reported = &target->reported;
+    const bool is_applied = reported->state == RIPTIDE_ROUTE_APPLIED;
+    enum riptide_reason reason = reported->reason;
+    const char *text;
+
+    if (reported->error)
+        reason = refusal_reason(reported->error);
+    if (is_applied && target->is_not_taken)
+        reason = RIPTIDE_REASON_OTHER_TABLE;
+    text = reported->error ? target->error_text : reason_text(reason);
+    *route = (struct riptide_route){
+        .dst = target->wanted.dst,
+        .state = reported->state,
+        .initcwnd = is_applied ? reported->initcwnd : target->wanted.initcwnd,
+        .base_initcwnd = reported->base_initcwnd,
+        .error = reported->error,
+        .backend = RIPTIDE_ROUTES,
+        .reason_code = reason,
+    };
+    if (text)
+        snprintf(route->reason, sizeof(route->reason), "%s", text);
+}
+
+_Static_assert(sizeof(struct reported) == 5 * sizeof(uint32_t), "it is compared without padding");

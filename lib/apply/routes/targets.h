@@ -24,37 +24,48 @@ struct base {
     struct base *next;
 };
 
-/*
- * Its flags:     set by                                         cleared by
- *
- * is_due[SYNC]   a request, an event, its turn, a failed write  the batch that takes it
- * must_ask       the same, but for a request with a base        the answer about its base route
- * is_failed      a failed query or write; a rule to come        the next tick, which repeats it
- * is_in_kernel   a write; a batch without answers               a deletion
- * is_sure        a write                                        TOUCH_ROUTE, another base, a doubt
- * is_not_taken   an answer to TCP that is not our route         one that is; a deletion
- */
+/* What is known of the base route of a destination. */
+enum base_state {
+    BASE_UNKNOWN, /* the kernel was not asked yet, or there was no memory for its answer */
+    BASE_KNOWN,
+    BASE_NONE, /* there is none that can be copied */
+};
+
+/* When the kernel is asked for the base route again. */
+enum ask {
+    ASK_NOT,     /* after an event that concerns it, or in its turn within a minute */
+    ASK_AT_TICK, /* with the next tick: something failed, or is still to come */
+    ASK_NOW,     /* before anything is written for it: it is due */
+};
+
+/* What the kernel has of ours. */
+enum kernel_state {
+    KERNEL_ABSENT,  /* no route */
+    KERNEL_CURRENT, /* the route that was written, for the present base */
+    KERNEL_STALE,   /* a route for another base, or one that may have been changed or deleted */
+};
+
 struct target {
-    struct riptide_wanted wanted;
-    struct base *base;  /* NULL: it was not asked yet, or there is none */
-    const char *reason; /* why there is none (static); NULL: there is one, or it was not asked */
-    int error;          /* -errno of the last write; 0: none */
-    char *error_text;   /* of it, the kernel's, or NULL */
+    struct riptide_wanted wanted; /* initcwnd 0: nothing is */
+    enum ask ask;
+    enum base_state base_state;
+    struct base *base;          /* of BASE_KNOWN; else NULL */
+    enum riptide_reason reason; /* of BASE_NONE: why there is none */
+    enum kernel_state kernel;
+    struct own_metrics written; /* those of the kernel's route, unless it is absent */
+    uint64_t written_ns;        /* when (CLOCK_BOOTTIME) it got this initcwnd */
+    bool is_not_taken;          /* TCP takes another route than that: a rule decides before ours */
+    int error;                  /* -errno of the last write; 0: none */
+    char *error_text;           /* of it, the kernel's, or NULL */
     bool is_due[WORKS];
-    bool must_ask;              /* its base route is unknown, or may have changed */
-    bool is_failed;             /* a query or write had no success */
-    bool is_in_kernel;          /* a route of ours; */
-    bool is_sure;               /* it is the one that was written, for the present base; */
-    bool is_not_taken;          /* and another rule decides before ours */
-    struct own_metrics written; /* as it was */
     /* What the caller knows of it, or waits to be popped. */
-    struct told {
+    struct reported {
         enum riptide_route_state state;
         int error;
         uint32_t base_initcwnd;
-        uint32_t initcwnd;  /* of the kernel's route; 0: there is none */
-        const char *reason; /* why there is none, if it is wanted (static), or NULL */
-    } told;
+        uint32_t initcwnd;          /* of the kernel's route; 0: there is none */
+        enum riptide_reason reason; /* why there is none, if it is wanted */
+    } reported;
 };
 
 struct targets {
@@ -87,18 +98,25 @@ void targets_push(struct targets *targets, enum work work, struct target *target
 /* The next one for which it was due, in a round of all; or NULL. */
 struct target *targets_take(struct targets *targets, enum work work);
 
-/* Sets the base route; NULL: there is none. Errors: -ENOMEM, and then there is none. */
+/* Asks for its base route no later than that. ASK_NOW makes it due. */
+void targets_ask(struct targets *targets, struct target *target, enum ask ask);
+
+/* The kernel's answer is that base route. Errors: -ENOMEM, and then it is unknown. */
 int targets_set_base(struct targets *targets, struct target *target, const struct route *route);
 
-void targets_set_in_kernel(struct targets *targets, struct target *target, bool is_in_kernel);
+/* Its answer is that there is none. */
+void targets_set_no_base(struct targets *targets, struct target *target,
+                         enum riptide_reason reason);
 
-/* The kernel may have any route of ours to it, or none. */
-void targets_doubt(struct targets *targets, struct target *target);
+void targets_set_kernel(struct targets *targets, struct target *target, enum kernel_state kernel);
+
+/* The kernel's route, if there is one, may have been changed or deleted. */
+void target_set_stale(struct target *target);
 
 void targets_set_not_taken(struct targets *targets, struct target *target, bool is_not_taken);
 
-/* Unless a write is due, brings `told` up to date; what differs in it is due to be popped. */
-void targets_tell(struct targets *targets, struct target *target);
+/* Unless a write is due, brings `reported` up to date; what differs in it is due to be popped. */
+void targets_report(struct targets *targets, struct target *target);
 
 /* As the caller sees it. */
 void target_show(const struct target *target, struct riptide_route *route);
@@ -107,13 +125,13 @@ void target_show(const struct target *target, struct riptide_route *route);
 void targets_forget_if_done(struct targets *targets, struct target *target);
 
 /* What follows from what is wanted, the base route and the kernel's route. */
-struct target_state {
-    bool is_delete;         /* the deletion of the kernel's route is due; */
-    bool is_put;            /* then the route with */
-    struct own_metrics own; /* where there is a base */
-    const char *reason;     /* why there must not be one, if it is asked for (static), or NULL */
+struct target_plan {
+    bool is_delete;             /* the kernel's route is to be deleted; */
+    bool is_put;                /* then a route is to be written, with */
+    struct own_metrics own;     /* where there is a base */
+    enum riptide_reason reason; /* why there must not be one, if it is asked for */
 };
 
-struct target_state target_state(const struct target *target);
+struct target_plan target_plan(const struct target *target);
 
 #endif
