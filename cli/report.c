@@ -109,7 +109,7 @@ void report_event(struct daemon *daemon, const struct riptide_agent_event *event
         break;
     case RIPTIDE_AGENT_FAILED:
         log_event(LOG_ERR, &(struct log_fields){ .event = "failed", .reason = event->reason },
-                  "cannot read the open connections: %s", event->reason);
+                  "a round failed: %s", event->reason);
         break;
     case RIPTIDE_AGENT_PROGRAM:
         report_off("program", event->reason);

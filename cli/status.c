@@ -25,7 +25,7 @@ static const struct {
     { "degraded", "DEGRADED. Not all connections get their window", true },
     { "suspended", "SUSPENDED. Windows did harm; they are tried again later", true },
     { "full", "FULL. New destinations find no free place", true },
-    { "failing", "FAILING. The open connections cannot be read", true },
+    { "failing", "FAILING. Rounds do not do what they should", true },
 };
 
 #define SET(text, ...) snprintf(text, sizeof(text), __VA_ARGS__)

@@ -58,9 +58,14 @@ struct riptide_window {
 };
 
 enum riptide_agent_event_kind {
-    RIPTIDE_AGENT_TICK,    /* a round is complete: `tick`; its windows are in the kernel */
+    /* A round has ended: `tick`. Its windows are in the kernel, unless something has failed. */
+    RIPTIDE_AGENT_TICK,
     RIPTIDE_AGENT_WINDOW,  /* a backend's `outcome` for the destination of `window` */
-    RIPTIDE_AGENT_FAILED,  /* a dump was given up (`reason`); the next round tries again */
+    /*
+     * A dump was given up, or memory or the kernel was short of something (`reason`). The round
+     * ends all the same, and the next one tries again.
+     */
+    RIPTIDE_AGENT_FAILED,
     RIPTIDE_AGENT_RULES,   /* the rules of `family` stay removed (`reason`), or are back (NULL) */
     RIPTIDE_AGENT_PROGRAM, /* the program gives no windows (`reason`) or does again (NULL) */
     RIPTIDE_AGENT_DESTROY_EVENTS, /* not available (`reason`), or available again (NULL) */
@@ -140,7 +145,14 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
 
 /*
  * Does one piece of work, a dump's start, a buffer, a tick or a batch. Outcomes: RIPTIDE_E_MORE; 0:
- * nothing to do until the fd is readable, or the start. Errors: -errno of a stage; it goes on.
+ * nothing to do until the fd is readable, or the start. What may succeed a moment later, such as
+ * -ENOMEM, is the event RIPTIDE_AGENT_FAILED, not an error. Errors:
+ *  -EPERM        or another one for which rules and routes cannot be changed any more. It is tried
+ *                again each second, and rounds go on, so that windows expire. But TCP may follow
+ *                routes that main no longer has: a host that does not regain its rights stops the
+ *                agent, and if that fails, calls riptide_applier_flush with these rights
+ *  -ECHILD, -ESHUTDOWN, and those of epoll_wait(2), timerfd_settime(2) and read(2) for the agent's
+ *                timer: nothing goes on
  */
 int riptide_agent_dispatch(struct riptide_agent *agent);
 

@@ -43,7 +43,8 @@ enum riptide_backend {
 struct riptide_applier_config {
     size_t size;                  /* of this struct, as the caller was compiled */
     enum riptide_backend backend; /* default RIPTIDE_AUTO */
-    uint32_t max_windows;         /* of routes, 1 to RIPTIDE_MAX_DESTINATIONS; default 16384 */
+    /* Of routes, and of the program's that wait; 1 to RIPTIDE_MAX_DESTINATIONS; default 16384. */
+    uint32_t max_windows;
     uint32_t table;               /* our routing table; default 7230 */
     bool dry_run; /* check for conflicts, load the program (as root), read base routes; no more */
     bool pacing;  /* the program spreads first flights on paths of 5 ms and more; default true */
@@ -57,9 +58,10 @@ struct riptide_applier_config {
     uint32_t holdout_seed;
     /*
      * The program serves connections whose sockets are created in this cgroup or below: an absolute
-     * path, resolved again each second. NULL (default): all of the host; where the mount namespace
-     * hides /sys/fs/cgroup (ip netns exec), by a mount of our own, which needs CAP_SYS_ADMIN. With
-     * RIPTIDE_ROUTES a cgroup, a holdout and `pacing` false are refused.
+     * path. It is resolved by new and start, and each second after that cgroup was removed; so a
+     * host may enter a chroot after the start. NULL (default): all of the host; where the mount
+     * namespace hides /sys/fs/cgroup (ip netns exec), by a mount of our own, which needs
+     * CAP_SYS_ADMIN. With RIPTIDE_ROUTES a cgroup, a holdout and `pacing` false are refused.
      */
     const char *cgroup;
 };
@@ -202,7 +204,8 @@ struct riptide_wanted {
  * Sets the window of a destination, instead of the former one; it takes effect in dispatch, after
  * the start. A new one costs 4 us at 32,768 routes, 51 us at 262,144. Beyond max_windows it
  * replaces a withdrawn destination whose event was not popped and is lost: so pop first. If there
- * is none, the outcome is RIPTIDE_E_FULL (RIPTIDE_BOTH: the program takes it). Others:
+ * is none, the outcome is RIPTIDE_E_FULL (RIPTIDE_BOTH: the program takes it); so it is where as
+ * many windows of other destinations wait for the program. Others:
  * RIPTIDE_E_INVALID (no prefix, a window, its bound or base_cwnd beyond RIPTIDE_CWND_LIMIT,
  * pacing_percent beyond 100, a timeout beyond RIPTIDE_RTO_MIN_LIMIT_US, `reserved` not 0). Errors:
  * -ENOMEM, -ECHILD, -ESHUTDOWN.

@@ -160,27 +160,31 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
 {
     struct epoll_event events[3];
     bool is_more = false;
-    int n, r = can_act(agent->pid, agent->round == ROUND_STOPPED, NULL);
+    int n, armed, r = can_act(agent->pid, agent->round == ROUND_STOPPED, NULL);
 
     if (r < 0)
         return r;
     n = epoll_wait(agent->epoll_fd, events, 3, 0);
     if (n < 0)
         return errno == EINTR ? RIPTIDE_E_MORE : -errno;
-    for (int i = 0; i < n && r >= 0; i++) {
-        int fd = events[i].data.fd;
+    /* An error of one stage does not stop the others. */
+    for (int i = 0; i < n; i++) {
+        int fd = events[i].data.fd, done = RIPTIDE_E_MORE;
 
         /* Each is readable for work that is done now; the applier reports if more remains. */
-        if (fd == riptide_applier_get_fd(agent->applier)) {
-            r = round_on_applier(agent);
-            is_more |= r == RIPTIDE_E_MORE;
-        } else {
-            r = fd == agent->timer_fd ? round_on_timer(agent) : round_on_observer(agent);
-            is_more = true;
-        }
+        if (fd == riptide_applier_get_fd(agent->applier))
+            done = round_on_applier(agent);
+        else if (fd == riptide_observer_get_fd(agent->observer))
+            round_on_observer(agent);
+        else
+            done = round_on_timer(agent);
+        is_more |= done == RIPTIDE_E_MORE;
+        if (done < 0 && r == 0)
+            r = done;
     }
-    if (r >= 0)
-        r = round_arm(agent);
+    armed = round_arm(agent);
+    if (r == 0)
+        r = armed;
     if (r < 0)
         return r;
     return is_more ? RIPTIDE_E_MORE : 0;
@@ -224,15 +228,12 @@ static bool pop_reason(struct riptide_agent *agent)
 
 static bool pop_round(struct riptide_agent *agent)
 {
-    bool is_hidden = agent->failure == -EACCES || agent->failure == -EPERM;
-
-    if (agent->failure) {
-        snprintf(agent->reason, sizeof(agent->reason), "%s%s",
-                 is_hidden ? "the sockets are hidden from this user: " : "",
-                 strerror(-agent->failure));
+    if (agent->failure.what) {
+        snprintf(agent->reason, sizeof(agent->reason), "%s: %s", agent->failure.what,
+                 strerror(-agent->failure.error));
         agent->event.kind = RIPTIDE_AGENT_FAILED;
         agent->event.reason = agent->reason;
-        agent->failure = 0;
+        agent->failure.what = NULL;
         return true;
     }
     if (!agent->is_tick_news)

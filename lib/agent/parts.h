@@ -61,7 +61,11 @@ struct riptide_agent {
     /* Events that wait to be popped, beside those of the applier. */
     struct riptide_tick finished;
     bool is_tick_news;
-    int failure; /* of the last dump, -errno */
+    /* What failed since the last such event, and passes. */
+    struct {
+        const char *what; /* NULL: nothing */
+        int error;        /* -errno */
+    } failure;
     /* As last popped: what differs from it is an event. */
     struct {
         const char *rules[2], *program; /* why rules are not in place, and it gives no windows */
@@ -132,13 +136,16 @@ void state_text_load(struct riptide_agent *agent, const char *state, struct cloc
  */
 int round_arm(struct riptide_agent *agent);
 
-/* The timer's fd is readable. */
+/* The timer's fd is readable. Errors: those of read(2). */
 int round_on_timer(struct riptide_agent *agent);
 
 /* The observer's fd is readable: reads one buffer, of the dump or of closed connections. */
-int round_on_observer(struct riptide_agent *agent);
+void round_on_observer(struct riptide_agent *agent);
 
-/* The applier's fd is readable, or has new work: a round ends when all changes are applied. */
+/*
+ * The applier's fd is readable, or has new work: a round ends when all changes are applied, or fail.
+ * Errors: those of the applier that do not pass.
+ */
 int round_on_applier(struct riptide_agent *agent);
 
 #endif

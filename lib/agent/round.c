@@ -38,10 +38,27 @@ static void end_observing(struct riptide_agent *agent, bool is_complete)
     agent->round = ROUND_HANDING;
 }
 
-/* Of a dump that was given up, the samples that it brought count; destinations expire as always. */
-static void give_up_round(struct riptide_agent *agent, int error)
+/* An error that passes is an event: the round goes on to its end, and the next one tries again. */
+static void note_failure(struct riptide_agent *agent, const char *what, int error)
 {
-    agent->failure = error;
+    agent->failure.what = what;
+    agent->failure.error = error;
+}
+
+static void note_unread(struct riptide_agent *agent, int error)
+{
+    bool is_hidden = error == -EACCES || error == -EPERM;
+
+    note_failure(agent,
+                 is_hidden ? "the sockets are hidden from this user"
+                           : "the open connections cannot be read",
+                 error);
+}
+
+/* Of a dump that was given up, the samples that it brought count; destinations expire as always. */
+static void give_up_dump(struct riptide_agent *agent, int error)
+{
+    note_unread(agent, error);
     end_observing(agent, false);
 }
 
@@ -73,8 +90,9 @@ static int hand_over(struct riptide_agent *agent)
         if (r < 0) {
             /* In this round memory may be as short again: it waits for the next one. */
             riptide_estimator_unpop(agent->estimator);
+            note_failure(agent, "windows wait for the next round", r);
             agent->round = ROUND_APPLYING;
-            return r;
+            break;
         }
         agent->overflow += r == RIPTIDE_E_FULL;
     }
@@ -128,7 +146,7 @@ static void start_dump(struct riptide_agent *agent)
     agent->tick.observe_cpu_ns += cpu_ns_since(cpu_ns, began_ns);
     /* Where the kernel is busy it is asked again an interval later. */
     if (r < 0 && r != -EBUSY)
-        give_up_round(agent, r);
+        give_up_dump(agent, r);
 }
 
 static void begin_round(struct riptide_agent *agent, uint64_t now_ns)
@@ -194,9 +212,9 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
 /*
  * Adds all samples of one buffer, a few at a time: the next ones are read while the destinations of
  * the last ones are fetched into the caches, from which the kernel's walk has evicted them.
- * Outcome: RIPTIDE_E_DONE.
+ * Returns whether it ended the dump.
  */
-static int add_buffer(struct riptide_agent *agent, struct riptide_tick *tick, uint64_t now_ns)
+static bool add_buffer(struct riptide_agent *agent, struct riptide_tick *tick, uint64_t now_ns)
 {
     struct riptide_sample samples[RIPTIDE_POPPED_SAMPLES];
     int outcomes[RIPTIDE_POPPED_SAMPLES], popped, r;
@@ -216,46 +234,50 @@ static int add_buffer(struct riptide_agent *agent, struct riptide_tick *tick, ui
                 enter_closed(agent, &samples[i]);
         }
         r = riptide_estimator_add_all(agent->estimator, samples, n, outcomes);
+        /* The others of the buffer may fit, and its end is that of the dump. */
         if (r < 0)
-            return r;
-        for (size_t i = 0; i < n; i++)
+            note_failure(agent, "some connections do not count", r);
+        for (size_t i = 0; r == 0 && i < n; i++)
             count_sample(tick, &samples[i], outcomes[i]);
         n = 0;
     } while (popped == 0);
-    return popped == RIPTIDE_E_DONE ? popped : 0;
+    return popped == RIPTIDE_E_DONE;
 }
 
-int round_on_observer(struct riptide_agent *agent)
+void round_on_observer(struct riptide_agent *agent)
 {
     bool is_dump = agent->round == ROUND_OBSERVING;
     struct riptide_tick *tick = is_dump ? &agent->tick : &agent->next;
     uint64_t cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID), began_ns = read_clock(CLOCK_BOOTTIME);
-    int dispatched = riptide_observer_dispatch(agent->observer), added = 0;
+    int r = riptide_observer_dispatch(agent->observer);
+    bool is_complete = r >= 0 && add_buffer(agent, tick, began_ns);
 
-    if (dispatched >= 0)
-        added = add_buffer(agent, tick, began_ns);
     if (is_dump)
         tick->observe_cpu_ns += cpu_ns_since(cpu_ns, began_ns);
-    if (dispatched < 0 && is_dump)
-        give_up_round(agent, dispatched);
-    else if (dispatched < 0 || added < 0)
-        return dispatched < 0 ? dispatched : added;
-    else if (added == RIPTIDE_E_DONE)
+    if (r < 0 && is_dump)
+        give_up_dump(agent, r);
+    else if (r < 0)
+        note_unread(agent, r);
+    else if (is_complete)
         end_observing(agent, true);
-    return 0;
 }
 
 int round_on_applier(struct riptide_agent *agent)
 {
     int r = riptide_applier_dispatch(agent->applier);
 
-    if (agent->round != ROUND_APPLYING || r != 0)
+    if (r < 0 && is_transient(r)) {
+        note_failure(agent, "the kernel takes no changes for now", r);
+        r = 0;
+    }
+    /* After an error the applier tries again each second: no round waits for that. */
+    if (agent->round != ROUND_APPLYING || r > 0)
         return r;
     agent->tick.finished_ns = read_clock(CLOCK_BOOTTIME);
     agent->finished = agent->tick;
     agent->is_tick_news = true;
     agent->round = ROUND_WAITING;
-    return 0;
+    return r;
 }
 
 int round_on_timer(struct riptide_agent *agent)

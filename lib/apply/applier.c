@@ -514,7 +514,7 @@ RIPTIDE_PUBLIC void riptide_applier_get_stats(const struct riptide_applier *appl
             applier->n_ticks;
     current.malformed += router->channel.malformed + router->dumps.malformed;
     if (has(applier, RIPTIDE_PROGRAM)) {
-        current.is_idle &= program->n_written == program->n_queued || program->refusal;
+        current.is_idle &= windows_are_idle(program);
         give_program_reason(applier, &current);
         current.cgroup = program->cgroup.path;
     }

@@ -124,6 +124,12 @@ void struct_give(void *to, size_t to_size, const void *from, size_t from_size)
     memcpy(to, from, from_size < to_size ? from_size : to_size);
 }
 
+bool is_transient(int error)
+{
+    return error == -ENOBUFS || error == -ENOMEM || error == -EAGAIN || error == -EINTR ||
+           error == -EBUSY;
+}
+
 int array_append(void *arrayp, uint32_t *np, const void *element, size_t size)
 {
     void *array;

@@ -82,6 +82,9 @@ bool is_forked(pid_t pid, struct riptide_error *error);
 /* Whether a call to such an object has an effect. Errors: -ECHILD, -ESHUTDOWN, with a line. */
 int can_act(pid_t pid, bool is_stopped, struct riptide_error *error);
 
+/* Whether the same may succeed a moment later: a resource was short or busy. */
+bool is_transient(int error);
+
 /* The offset of a struct's byte after that field. */
 #define STRUCT_END(type, field) (offsetof(type, field) + sizeof(((type *)NULL)->field))
 

@@ -10,6 +10,7 @@
  *                       that had happened by then is left to do; before it "program REASON"
  *     later             lets a minute pass for the applier
  *     pause, resume     as the function
+ *     chroot DIRECTORY  as the call
  *     arm COOKIE        "arm NAME" of such a connection, as user space computes it
  *     opened COOKIE     "opened NAME": the arm in which the program noted it, or "none"
  *
@@ -156,6 +157,8 @@ static int follow_line(struct riptide_applier *applier, struct input *input, cha
     if (strcmp(line, "pause") == 0 || strcmp(line, "resume") == 0)
         return riptide_applier_set_paused(
             applier, line[0] == 'p' ? RIPTIDE_REASON_PAUSED : RIPTIDE_REASON_NONE, NULL);
+    if (strncmp(line, "chroot ", 7) == 0)
+        return chroot(line + 7) < 0 ? -errno : 0;
     if (strcmp(line, "later") == 0)
         return let_a_minute_pass(applier);
     if (sscanf(line, "arm %llu", &cookie) == 1)

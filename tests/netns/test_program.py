@@ -394,6 +394,18 @@ def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgro
         cgroups.enter(cgroup)
 
 
+def test_windows_after_chroot(net, cgroup, tmp_path):
+    with Windows(net.host, cgroup) as windows:
+        windows.set("203.0.113.1", 20)
+        windows.follow(f"chroot {tmp_path}")
+        for _ in range(2):  # a program that was detached in the one is attached in the next
+            windows.later()
+            assert windows.reason == ""
+        assert net.connect("203.0.113.1").cwnd() == 20
+        windows.set("203.0.113.2", 30)
+        assert net.connect("203.0.113.2").cwnd() == 30
+
+
 @pytest.mark.parametrize("n, is_alone, words", [
     (1, True, "{0}: another program is attached to it"),
     (64, False, "applier.cgroup: {0}: 64 programs are on it, the most that the kernel takes"),

@@ -5,6 +5,8 @@
  */
 #include "estimators.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/wait.h>
 
 NEEDS_NETLINK(NETLINK_SOCK_DIAG)
@@ -246,4 +248,58 @@ TEST(window_of_a_peer_is_that_of_its_destination)
     assert_int_equal(riptide_agent_stop(agent, NULL), 0);
     assert_int_equal(riptide_agent_remove_hint(agent, &off.dst), -ESHUTDOWN);
     assert_null(find_window(agent, 77)->program); /* it has ended */
+}
+
+/* In place of the sockets that hear of changes of routes: one that can never be read. */
+static void break_notifications(void)
+{
+    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    for (int fd = 3; fd < 64; fd++) {
+        uint32_t groups[4] = { 0 };
+        socklen_t n_bytes = sizeof(groups);
+
+        if (getsockopt(fd, SOL_NETLINK, NETLINK_LIST_MEMBERSHIPS, groups, &n_bytes) == 0 &&
+            (groups[0] | groups[1]))
+            dup2(null_fd, fd);
+    }
+    close(null_fd);
+}
+
+/* Serves the agent until so many rounds have ended. Returns the last error of a dispatch. */
+static int serve_rounds(struct riptide_agent *agent, int n_rounds)
+{
+    struct pollfd fd = { .fd = riptide_agent_get_fd(agent), .events = POLLIN };
+    const struct riptide_agent_event *event;
+    uint64_t end_ns = read_clock(CLOCK_BOOTTIME) + 20 * S;
+    int r, error = 0;
+
+    while (n_rounds > 0) {
+        assert_true(read_clock(CLOCK_BOOTTIME) < end_ns);
+        poll(&fd, 1, 1000);
+        r = riptide_agent_dispatch(agent);
+        error = r < 0 ? r : error;
+        while (riptide_agent_pop(agent, &event) == 0)
+            n_rounds -= event->kind == RIPTIDE_AGENT_TICK;
+    }
+    return error;
+}
+
+/* Dumps, expiry and the windows of the other backend do not depend on routes. */
+TEST(dispatch_rounds_end_despite_errors)
+{
+    const struct riptide_sample sample = { .dst = peer_of(1), .cwnd = 40 };
+    AGENT *agent = AGENT_WITH(configs.applier.backend = RIPTIDE_ROUTES,
+                              configs.agent.interval_ns = 10 * MS, configs.estimator.ttl_ns = 50 * MS,
+                              configs.estimator.policy = riptide_policy_find("paper"),
+                              configs.observer.destroy_events = RIPTIDE_DESTROY_EVENTS_NO);
+
+    assert_int_equal(riptide_agent_start(agent, NULL), 0);
+    assert_int_equal(serve_rounds(agent, 1), 0);
+    break_notifications();
+    assert_int_equal(riptide_agent_add(agent, &sample), 0);
+    assert_int_equal(serve_rounds(agent, 1), -ENOTSOCK);
+    assert_int_equal(find_window(agent, 1)->estimate->cwnd, 40);
+    assert_int_equal(serve_rounds(agent, 20), -ENOTSOCK);
+    assert_null(find_window(agent, 1)->estimate);
 }

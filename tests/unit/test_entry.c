@@ -79,30 +79,107 @@ TEST(entry_is_what_is_wanted_as_far_as_the_host_can)
     }
 }
 
-TEST(while_one_window_is_refused_the_newest_of_each_destination_waits)
+/* One that is not loaded, so that the kernel refuses each window; dry: takes it. */
+static struct program program_with(const struct riptide_applier_config *config)
+{
+    return (struct program){ .config = config, .fds = { -1, -1, -1, -1, -1 } };
+}
+
+static int set_window(struct program *program, struct riptide_prefix dst, uint32_t initcwnd)
+{
+    const struct riptide_wanted wanted = { .dst = dst, .initcwnd = initcwnd };
+
+    return windows_set(program, &wanted);
+}
+
+/* The window of the next outcome, or -errno where it failed; 0: there is none. */
+static int pop_window(struct program *program)
+{
+    struct riptide_route route;
+
+    if (windows_pop(program, &route) != 0)
+        return 0;
+    return route.error ? route.error : (int)route.initcwnd;
+}
+
+static struct riptide_prefix destination(uint32_t i)
+{
+    return (struct riptide_prefix){ AF_INET, 32, { 10, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i } };
+}
+
+TEST(windows_refused_wait_for_a_tick)
 {
     const struct riptide_applier_config config = { .dry_run = false };
-    struct program program = { .config = &config, .fds = { -1, -1, -1, -1 } };
-    struct riptide_wanted wanted = { .initcwnd = 20 };
+    struct program program = program_with(&config);
 
-    /* Two of one destination before the refusal, and of that the older one is first. */
-    for (uint32_t i = 0; i < 3; i++) {
-        wanted.dst = prefix(i ? "::2" : "::1");
-        assert_int_equal(windows_set(&program, &wanted), 0);
-    }
+    prefix_table_init(&program.queue, sizeof(struct queued), 2);
+    assert_int_equal(set_window(&program, destination(1), 20), 0);
+    assert_int_equal(set_window(&program, destination(2), 20), 0);
     assert_int_equal(windows_dispatch(&program), 0);
-    assert_true(program.refusal < 0);
-    for (wanted.initcwnd = 21; wanted.initcwnd <= 60; wanted.initcwnd++)
-        assert_int_equal(windows_set(&program, &wanted), 0);
-    wanted.dst = prefix("::1");
-    assert_int_equal(windows_set(&program, &wanted), 0);
-    assert_int_equal(program.n_queued, 3);
-    assert_int_equal(program.queue[0].wanted.initcwnd, 61);
-    assert_int_equal(program.queue[1].wanted.initcwnd, 20);
-    assert_int_equal(program.queue[2].wanted.initcwnd, 60);
-    /* Then it is tried again. */
+    assert_int_equal(pop_window(&program), -EBADF);
+    assert_int_equal(pop_window(&program), 0);
+    assert_true(windows_are_idle(&program));
+    /* Each takes the place of the one before, and a refusal is told of each. */
+    for (uint32_t initcwnd = 21; initcwnd <= 60; initcwnd++)
+        assert_int_equal(set_window(&program, destination(1), initcwnd), 0);
+    assert_int_equal(pop_window(&program), -EBADF);
+    assert_int_equal(set_window(&program, destination(3), 20), RIPTIDE_E_FULL);
+    assert_int_equal(program.waiting.n, 2);
+    assert_int_equal(program.outcomes.n, 0);
     windows_tick(&program);
-    assert_int_equal(program.n_written, 0);
-    assert_int_equal(program.refusal, 0);
-    free(program.queue);
+    assert_false(windows_are_idle(&program));
+    prefix_table_deinit(&program.queue);
+}
+
+TEST(windows_are_bounded)
+{
+    enum { MANY = 64000 };
+    const struct riptide_applier_config config = { .dry_run = true };
+    struct program program = program_with(&config);
+
+    prefix_table_init(&program.queue, sizeof(struct queued), MANY);
+    for (uint32_t i = 0; i < 1000000; i++)
+        assert_int_equal(set_window(&program, destination(1), 20 + i % 2), 0);
+    assert_int_equal(program.queue.n, 1);
+    assert_int_equal(windows_dispatch(&program), 0);
+    assert_int_equal(pop_window(&program), 21);
+    /* A search of all that wait for each of them would not come to an end here. */
+    for (int times = 0; times < 2; times++) {
+        for (uint32_t i = 0; i < MANY; i++)
+            assert_int_equal(set_window(&program, destination(i), 30), 0);
+    }
+    assert_int_equal(set_window(&program, destination(MANY), 30), RIPTIDE_E_FULL);
+    assert_int_equal(program.waiting.n, MANY);
+    /* Outcomes that nobody pops give way. */
+    assert_int_equal(windows_dispatch(&program), RIPTIDE_E_MORE);
+    assert_int_equal(set_window(&program, destination(MANY), 40), 0);
+    while (windows_dispatch(&program) == RIPTIDE_E_MORE)
+        ;
+    assert_int_equal(program.queue.n, MANY);
+    windows_tick(&program);
+    assert_int_equal(program.outcomes.n, 512);
+    prefix_table_deinit(&program.queue);
+}
+
+/* The outcome of a former window is that of the new one; and in the order of writing. */
+TEST(windows_set_again_before_a_pop)
+{
+    const struct riptide_applier_config config = { .dry_run = true };
+    struct program program = program_with(&config);
+
+    prefix_table_init(&program.queue, sizeof(struct queued), 3);
+    for (uint32_t i = 1; i <= 3; i++)
+        assert_int_equal(set_window(&program, destination(i), 20 + i), 0);
+    assert_int_equal(windows_dispatch(&program), 0);
+    assert_int_equal(set_window(&program, destination(2), 50), 0);
+    assert_int_equal(set_window(&program, destination(1), 40), 0);
+    assert_int_equal(pop_window(&program), 23);
+    assert_int_equal(pop_window(&program), 0);
+    assert_int_equal(windows_dispatch(&program), 0);
+    assert_int_equal(pop_window(&program), 50);
+    assert_int_equal(pop_window(&program), 40);
+    assert_int_equal(pop_window(&program), 0);
+    assert_int_equal(program.queue.n, 0);
+    windows_tick(&program);
+    prefix_table_deinit(&program.queue);
 }

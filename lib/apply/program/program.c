@@ -154,7 +154,11 @@ static int get_info(int fd, void *info, size_t size)
         .info = { .bpf_fd = (uint32_t)fd, .info_len = (uint32_t)size, .info = (uintptr_t)info });
 }
 
-/* Whether it is attached, as our link, to the cgroup that has the path now. */
+/*
+ * Whether it is attached, as our link, to a cgroup that exists. A removed one keeps its programs
+ * while it has sockets, but not its files. The path is not looked up: a host that has entered a
+ * chroot or another mount namespace does not see the cgroup there.
+ */
 static bool is_attached(const struct program *program)
 {
     struct bpf_link_info link = { 0 };
@@ -165,9 +169,7 @@ static bool is_attached(const struct program *program)
         get_info(program->fds[FD_PROGRAM], &info, sizeof(info)) < 0 || link.prog_id != info.id)
         return false;
     /* Without the permission to look, assumes that it is still there. */
-    if (fstatat(program->cgroup.at_fd, program->cgroup.name, &found, 0) < 0)
-        return errno != ENOENT && errno != ENOTDIR;
-    return found.st_ino == link.cgroup.cgroup_id;
+    return fstatat(program->fds[FD_CGROUP], "cgroup.procs", &found, 0) == 0 || errno != ENOENT;
 }
 
 /* Even if a child of fork(2) has a copy of the fd. Since Linux 5.9. */
@@ -268,7 +270,10 @@ static int attach(struct program *program, struct riptide_error *error)
                               .attach_type = BPF_CGROUP_SOCK_OPS });
     if (fd >= 0) {
         closep(&program->fds[FD_LINK]);
+        closep(&program->fds[FD_CGROUP]);
         program->fds[FD_LINK] = fd;
+        program->fds[FD_CGROUP] = cgroup_fd;
+        cgroup_fd = -1;
         return 0;
     }
     why = strerror(-fd);
@@ -313,7 +318,8 @@ int program_new(struct program **programp, const struct riptide_applier_config *
     if (!program)
         return -ENOMEM;
     *program =
-        (struct program){ .config = config, .can_pace = config->pacing, .fds = { -1, -1, -1, -1 } };
+        (struct program){ .config = config, .can_pace = config->pacing, .fds = { -1, -1, -1, -1, -1 } };
+    prefix_table_init(&program->queue, sizeof(struct queued), config->max_windows);
     r = cgroup_find(&program->cgroup, config->cgroup, error);
     if (r == 0)
         r = read_netns_cookie(&program->netns_cookie, error);
@@ -331,7 +337,7 @@ struct program *program_free(struct program *program)
     close_all(program);
     closep(&program->cgroup.at_fd);
     free(program->cgroup.path);
-    free(program->queue);
+    prefix_table_deinit(&program->queue);
     free(program);
     return NULL;
 }

@@ -9,6 +9,7 @@
 #define RIPTIDE_LIB_PROGRAM_PROGRAM_H
 
 #include "apply/program/window.h"
+#include "prefix_table.h"
 
 #include <linux/bpf.h>
 #include <riptide/apply.h>
@@ -20,12 +21,24 @@ struct cgroup {
     int at_fd;        /* where it is hidden: the root of cgroup2; else AT_FDCWD */
 };
 
+/* A window that waits to be written, or of which the outcome waits to be popped. */
 struct queued {
-    struct riptide_wanted wanted;
-    bool is_told; /* its outcome was popped, or is no news */
+    struct riptide_wanted wanted; /* begins with the destination, the key of the table */
+    uint32_t before;              /* slots in the same list */
+    uint32_t after;
+    bool is_written; /* it is in the list of outcomes, else in that of those that wait */
+    bool is_told;    /* that the kernel refuses it was popped */
 };
 
-enum { FD_WINDOWS, FD_COMMON, FD_PROGRAM, FD_LINK, FDS };
+/* Slots of the queue. */
+struct window_list {
+    uint32_t first;
+    uint32_t last;
+    uint32_t n; /* 0: first and last mean nothing */
+};
+
+/* FD_CGROUP: the directory to which the program was attached last. */
+enum { FD_WINDOWS, FD_COMMON, FD_PROGRAM, FD_LINK, FD_CGROUP, FDS };
 
 struct program {
     const struct riptide_applier_config *config;
@@ -40,10 +53,10 @@ struct program {
     enum riptide_reason reason;    /* why it is not attached, or was not for a moment */
     struct riptide_error texts[2]; /* of the reason, in turn: another one has another address */
     const char *reason_text;       /* one of them; NULL: there is no reason */
-    /* In the order of setting; the kernel has the first n_written. */
-    struct queued *queue;
-    uint32_t n_popped, n_written, n_queued;
-    int refusal; /* -errno of the next one, which all others wait for; 0: not tried */
+    struct prefix_table queue; /* of struct queued: both lists, at most max_windows */
+    struct window_list waiting;
+    struct window_list outcomes;
+    int refusal; /* -errno of the first that waits, for which all others wait; 0: not tried */
 };
 
 /*
@@ -76,11 +89,13 @@ bool program_gives_windows(const struct program *program);
 int map_element(enum bpf_cmd command, int map_fd, const void *key, const void *value);
 
 /*
- * windows.c: as those of an applier. A dispatch writes up to 64 windows of a started program;
+ * windows.c: as those of an applier. A window takes the place of one of its destination that waits;
+ * RIPTIDE_E_FULL: max_windows others wait. A dispatch writes up to 64 windows of a started program;
  * RIPTIDE_E_MORE: others wait. What the kernel refuses is popped as RIPTIDE_ROUTE_FAILED.
  */
 int windows_set(struct program *program, const struct riptide_wanted *wanted);
 int windows_dispatch(struct program *program);
+bool windows_are_idle(const struct program *program); /* nothing waits but for the kernel */
 int windows_pop(struct program *program, struct riptide_route *route);
 int windows_find(const struct program *program, const struct riptide_prefix *dst,
                  struct riptide_route *route);

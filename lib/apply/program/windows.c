@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows on their way to the program's map, in the order of setting, so that the last one of a
- * destination prevails. Only the kernel remembers those that it has.
+ * Windows on their way to the program's map: of each destination the one that was set last. They
+ * wait in the order of setting, and their outcomes in the order of writing. What was written and
+ * popped is forgotten here: only the kernel has it.
  */
 #include "apply/program/program.h"
 #include "internal.h"
@@ -13,18 +14,67 @@
 
 enum { MAX_WRITTEN = 64, MAX_OUTCOMES = 512 /* that nobody pops */ };
 
+static struct queued *queued_at(const struct program *program, uint32_t slot)
+{
+    return prefix_table_at(&program->queue, slot);
+}
+
+static void append(struct program *program, struct window_list *list, uint32_t slot)
+{
+    queued_at(program, slot)->before = list->last;
+    if (list->n > 0)
+        queued_at(program, list->last)->after = slot;
+    else
+        list->first = slot;
+    list->last = slot;
+    list->n++;
+}
+
+static void take_out(struct program *program, struct window_list *list, uint32_t slot)
+{
+    const struct queued *queued = queued_at(program, slot);
+
+    if (slot == list->first)
+        list->first = queued->after;
+    else
+        queued_at(program, queued->before)->after = queued->after;
+    if (slot == list->last)
+        list->last = queued->before;
+    else
+        queued_at(program, queued->after)->before = queued->before;
+    list->n--;
+}
+
+/* Of the oldest outcome. */
+static void forget_outcome(struct program *program)
+{
+    const uint32_t slot = program->outcomes.first;
+
+    take_out(program, &program->outcomes, slot);
+    prefix_table_remove(&program->queue, slot);
+}
+
 int windows_set(struct program *program, const struct riptide_wanted *wanted)
 {
-    const struct queued queued = { .wanted = *wanted };
+    uint32_t slot = prefix_table_find(&program->queue, &wanted->dst);
+    struct queued *queued;
+    int r;
 
-    /* Where the kernel refuses one the newest of each destination waits, not all of them. */
-    for (uint32_t i = program->n_queued; program->refusal && i-- > program->n_written;) {
-        if (prefix_equal(&program->queue[i].wanted.dst, &wanted->dst)) {
-            program->queue[i] = queued;
-            return 0;
-        }
+    if (slot == PREFIX_TABLE_NONE) {
+        if (program->queue.n == program->queue.max && program->outcomes.n > 0)
+            forget_outcome(program);
+        r = prefix_table_insert(&program->queue, &wanted->dst, &slot);
+        if (r != 0)
+            return r;
+        append(program, &program->waiting, slot);
+    } else if (queued_at(program, slot)->is_written) {
+        take_out(program, &program->outcomes, slot);
+        append(program, &program->waiting, slot);
     }
-    return array_append(&program->queue, &program->n_queued, &queued, sizeof(queued));
+    queued = queued_at(program, slot);
+    queued->wanted = *wanted;
+    queued->is_written = queued->is_told = false;
+    return 0;
 }
 
 static int write_window(const struct program *program, const struct riptide_wanted *wanted)
@@ -41,44 +91,57 @@ static int write_window(const struct program *program, const struct riptide_want
 
 int windows_dispatch(struct program *program)
 {
-    for (int i = 0; i < MAX_WRITTEN && program->n_written < program->n_queued; i++) {
-        struct queued *queued = &program->queue[program->n_written];
-        int r = program->refusal ? program->refusal : write_window(program, &queued->wanted);
+    for (int i = 0; i < MAX_WRITTEN && program->waiting.n > 0 && !program->refusal; i++) {
+        const uint32_t slot = program->waiting.first;
+        struct queued *queued = queued_at(program, slot);
+        int r = write_window(program, &queued->wanted);
 
         if (r < 0 && r != -ENOENT) {
             program->refusal = r;
-            return 0;
+            break;
         }
+        take_out(program, &program->waiting, slot);
         /* One that was to be removed and does not exist is no news. */
-        queued->is_told = r == -ENOENT;
-        program->n_written++;
+        if (r == -ENOENT) {
+            prefix_table_remove(&program->queue, slot);
+            continue;
+        }
+        queued->is_written = true;
+        append(program, &program->outcomes, slot);
     }
-    return program->n_written < program->n_queued ? RIPTIDE_E_MORE : 0;
+    return windows_are_idle(program) ? 0 : RIPTIDE_E_MORE;
+}
+
+bool windows_are_idle(const struct program *program)
+{
+    return program->waiting.n == 0 || program->refusal;
 }
 
 int windows_pop(struct program *program, struct riptide_route *route)
 {
-    const uint32_t n_answered = program->n_written + (program->refusal != 0);
+    const bool is_refused = program->outcomes.n == 0 && program->waiting.n > 0 && program->refusal;
     struct queued *queued;
 
-    while (program->n_popped < program->n_written && program->queue[program->n_popped].is_told)
-        program->n_popped++;
-    if (program->n_popped == n_answered || program->queue[program->n_popped].is_told)
+    if (program->outcomes.n == 0 && !is_refused)
         return RIPTIDE_E_AGAIN;
-    queued = &program->queue[program->n_popped];
-    queued->is_told = true;
+    queued = queued_at(program, is_refused ? program->waiting.first : program->outcomes.first);
+    if (queued->is_told)
+        return RIPTIDE_E_AGAIN;
     *route = (struct riptide_route){
         .dst = queued->wanted.dst,
         .state = queued->wanted.initcwnd ? RIPTIDE_ROUTE_APPLIED : RIPTIDE_ROUTE_WITHDRAWN,
         .initcwnd = queued->wanted.initcwnd,
         .backend = RIPTIDE_PROGRAM,
     };
-    if (program->n_popped == program->n_written) {
-        route->state = RIPTIDE_ROUTE_FAILED;
-        route->error = program->refusal;
-        route->reason_code = RIPTIDE_REASON_REFUSED;
-        snprintf(route->reason, sizeof(route->reason), "%s", strerror(-program->refusal));
+    if (!is_refused) {
+        forget_outcome(program);
+        return 0;
     }
+    queued->is_told = true;
+    route->state = RIPTIDE_ROUTE_FAILED;
+    route->error = program->refusal;
+    route->reason_code = RIPTIDE_REASON_REFUSED;
+    snprintf(route->reason, sizeof(route->reason), "%s", strerror(-program->refusal));
     return 0;
 }
 
@@ -99,14 +162,10 @@ int windows_find(const struct program *program, const struct riptide_prefix *dst
 
 void windows_tick(struct program *program)
 {
-    uint32_t n = program->n_popped;
-
-    if (n + MAX_OUTCOMES < program->n_written)
-        n = program->n_written - MAX_OUTCOMES;
-    program->n_popped = 0;
-    program->n_written -= n;
-    program->n_queued -= n;
-    if (n > 0)
-        memmove(program->queue, program->queue + n, program->n_queued * sizeof(*program->queue));
+    while (program->outcomes.n > MAX_OUTCOMES)
+        forget_outcome(program);
+    /* A table does not shrink, and is large after a start with many windows. */
+    if (program->queue.n == 0)
+        prefix_table_deinit(&program->queue);
     program->refusal = 0;
 }

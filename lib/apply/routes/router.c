@@ -290,13 +290,6 @@ static int work(struct router *router)
     return r < 0 ? r : sync_remove(router);
 }
 
-/* The same may succeed a moment later: a resource was short or busy. */
-static bool is_transient(int error)
-{
-    return error == -ENOBUFS || error == -ENOMEM || error == -EAGAIN || error == -EINTR ||
-           error == -EBUSY;
-}
-
 int router_dispatch(struct router *router)
 {
     int r = work(router);
