@@ -4,12 +4,14 @@ of other owners on these cgroups."""
 
 import contextlib
 import ctypes
+import mmap
 import os
 import platform
 import re
 import struct
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from waiting import wait_until
@@ -146,6 +148,30 @@ class Links(OtherProgram):
     def __exit__(self, *_):
         for fd in self.links:
             os.close(fd)
+
+
+class Notes(OtherProgram):
+    """The table of notes of a process's program (window.h), which is its last memory."""
+
+    MAP_BY_ID, N, UNIT_NS = 14, 8 << 15, 1 << 30
+
+    def __init__(self, pid):
+        for number in os.listdir(f"/proc/{pid}/fdinfo"):
+            with open(f"/proc/{pid}/fdinfo/{number}") as file:
+                words = dict(line.split(":", 1) for line in file if ":" in line)
+            if int(words.get("map_type", 0)) == 2:  # an array
+                self.fd = self._bpf(self.MAP_BY_ID, "=III", int(words["map_id"]), 0, 0)
+                self.n_bytes = int(words["value_size"])
+
+    def fill(self, age):
+        """With notes of no connection of the test's, so many seconds old."""
+        time_units = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // self.UNIT_NS - age
+        note = 1 << 24 | (time_units & 0x3fff) << 4
+        with mmap.mmap(self.fd, -(-self.n_bytes // mmap.PAGESIZE) * mmap.PAGESIZE) as memory:
+            memory[self.n_bytes - 8 * self.N:self.n_bytes] = struct.pack("Q", note) * self.N
+
+    def __exit__(self, *_):
+        os.close(self.fd)
 
 
 class CountingProgram(OtherProgram):

@@ -12,7 +12,8 @@
  *     pause, resume     as the function
  *     chroot DIRECTORY  as the call
  *     arm COOKIE        "arm NAME" of such a connection, as user space computes it
- *     opened COOKIE     "opened NAME": the arm in which the program noted it, or "none"
+ *     opened COOKIE     "opened ARM initcwnd N together N is_paced N": what the program noted of such
+ *                       a connection; "opened none"
  *
  *     start, stop       as the functions, each answered with "NAME ERRNO"
  *     dispatch          until the applier has nothing to do, or endlessly much: "dispatched TIMES"
@@ -145,7 +146,12 @@ static void print_opening(struct riptide_applier *applier, uint64_t cookie)
     struct riptide_sample sample = { .cookie = cookie };
 
     riptide_applier_annotate(applier, 0, &sample, 1);
-    printf("opened %s\n", riptide_name(RIPTIDE_NAMES_ARM, sample.arm));
+    if (sample.arm == RIPTIDE_ARM_NONE)
+        printf("opened none\n");
+    else
+        printf("opened %s initcwnd %u together %u is_paced %d\n",
+               riptide_name(RIPTIDE_NAMES_ARM, sample.arm), sample.initcwnd, sample.together,
+               sample.paced);
 }
 
 static int follow_line(struct riptide_applier *applier, struct input *input, char *line)
@@ -227,10 +233,11 @@ static void answer_if_idle(const struct riptide_applier *applier, struct input *
     printf("program %s\n", stats.program_reason ? stats.program_reason : "");
     printf("quiet %s routes %" PRIu64 " left_alone %" PRIu64 " not_taken %" PRIu64 " written %" PRIu64
            " failed %" PRIu64 " overruns %" PRIu64 " rule_removals %" PRIu64 " given %" PRIu64
-           " paced %" PRIu64 " kept %" PRIu64 " held_out %" PRIu64 "\n",
+           " paced %" PRIu64 " kept %" PRIu64 " held_out %" PRIu64 " not_noted %" PRIu64 "\n",
            input->token, stats.routes, stats.left_alone, stats.routes_not_taken, stats.written,
            stats.failed, stats.overruns, stats.rule_removals, stats.program.given,
-           stats.program.paced, stats.program.kept, stats.program.held_out);
+           stats.program.paced, stats.program.kept, stats.program.held_out,
+           stats.program.not_noted);
     input->token[0] = '\0';
 }
 

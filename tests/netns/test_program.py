@@ -3,6 +3,7 @@
 
 import contextlib
 import socket
+import time
 from pathlib import Path
 
 import cgroups
@@ -10,6 +11,9 @@ import pytest
 from connection import (NO_LIMIT, SO_MAX_PACING_RATE, TCP_CONGESTION, cookie_of, first_pace, pacing_limit, tcp_info)
 from netns import wait_until
 from programs import Driver
+
+
+AT_ONCE = 0xffffffff  # RIPTIDE_AT_ONCE
 
 
 class Windows(Driver):
@@ -29,7 +33,10 @@ class Windows(Driver):
         return {name: self.quiet()[name] for name in ("given", "paced", "kept", "held_out")}
 
     def opened(self, socket):
-        return self.call(f"opened {cookie_of(socket)}", "opened")
+        """What the program noted: `arm`, `initcwnd`, `together`, `is_paced`; None: nothing."""
+        self.send([f"opened {cookie_of(socket)}"])
+        _, arm, *words = self.answer("opened").split()
+        return {"arm": arm} | dict(zip(words[::2], map(int, words[1::2]))) if words else None
 
     def arm(self, connection):
         return self.call(f"arm {cookie_of(connection.near)}", "arm")
@@ -331,7 +338,8 @@ def test_what_cannot_be_paced_is_noted_in_no_arm(path, cgroup, rtt_us, arms):
     with Windows(near, cgroup, 50) as windows:
         windows.set("10.9.2.1", 100, pacing_percent=100, rtt_us=rtt_us)
         with accepted_without_rtt(near, far) as accepted:
-            assert windows.opened(accepted) in arms
+            noted = windows.opened(accepted)
+            assert (noted["arm"] if noted else "none") in arms
 
 
 @pytest.mark.parametrize("congestion, is_idle", [("cubic", False), ("cubic", True), ("bbr", False)])
@@ -456,3 +464,75 @@ def test_what_is_held_out_is_not_paced_and_has_no_receive_window(path, cgroup):
                         first_pace(near, each.near) < 1.05)
             assert is_given == (arm == "window",) * 3
             seen.add(arm)
+
+
+@pytest.mark.parametrize("passive", [False, True], ids=["active", "passive"])
+@pytest.mark.parametrize("holdout_percent", [0, 50])
+def test_note_of_window_and_arm(net, cgroup, passive, holdout_percent):
+    with Windows(net.host, cgroup, holdout_percent) as windows:
+        first = net.connect("203.0.113.1", passive=passive)
+        windows.set("0.0.0.0/0", 40)
+        connections = [net.connect("203.0.113.1", passive=passive) for _ in range(20)]
+        assert windows.opened(first.near) is None
+        for connection in connections:
+            noted = windows.opened(connection.near)
+            assert noted["arm"] == windows.arm(connection)
+            assert noted["initcwnd"] == (40 if noted["arm"] == "window" else 0)
+            assert noted["is_paced"] == 0
+        windows.set("0.0.0.0/0", 50)
+        assert windows.opened(connections[0].near)["initcwnd"] in (40, 0)
+
+
+def test_note_of_pace(path, cgroup):
+    connect, near, _ = path
+    with Windows(near, cgroup) as windows:
+        for percent, is_paced in ((100, 1), (50, 1), (AT_ONCE, 0)):
+            windows.set("10.9.2.1", 40, pacing_percent=percent)
+            assert windows.opened(connect().near)["is_paced"] == is_paced
+
+
+def connect_each(near, server, n, interval_s=0):
+    """Sockets that the host connects, one after the other; returns them once all are established."""
+    sockets = [near.socket(socket.AF_INET) for _ in range(n)]
+    begin_s = time.monotonic()
+    for i, client in enumerate(sockets):
+        wait_until(lambda due_s=begin_s + i * interval_s: time.monotonic() >= due_s, "its turn")
+        client.setblocking(False)
+        client.connect_ex(("10.9.2.1", server.getsockname()[1]))
+    wait_until(lambda: {tcp_info(client).state for client in sockets} == {1}, "all to be established")
+    return sockets
+
+
+@pytest.mark.parametrize("holdout_percent", [0, 50])
+def test_note_of_connections_together(path, cgroup, holdout_percent):
+    """Over a round trip of 100 ms: those that are held out share the path as well."""
+    _, near, far = path
+    with Windows(near, cgroup, holdout_percent) as windows, far.server(backlog=300) as server, \
+            contextlib.ExitStack() as stack:
+        def together(*arguments):
+            sockets = [stack.enter_context(each) for each in connect_each(near, server, *arguments)]
+            return [windows.opened(each)["together"] for each in sockets]
+        windows.set("10.9.2.1", 40)
+        assert sorted(together(6)) == [1, 2, 3, 4, 5, 6]
+        time.sleep(0.3)  # two round trips and more
+        assert together(3, 0.3) == [1, 1, 1]
+        assert 6 <= sum(together(60, 0.01)[-20:]) / 20 <= 13
+        assert max(together(150)) == 63
+
+
+def test_note_without_round_trip_time(path, cgroup):
+    _, near, far = path
+    with Windows(near, cgroup) as windows:
+        windows.set("10.9.2.1", 40, pacing_percent=AT_ONCE)
+        with accepted_without_rtt(near, far) as accepted:
+            assert windows.opened(accepted)["together"] == 0
+
+
+def test_note_in_full_table(net, cgroup):
+    with Windows(net.host, cgroup) as windows, cgroups.Notes(windows.pid) as notes:
+        windows.set("203.0.113.1", 40)
+        for age, not_noted in ((0, 1), (240, 2), (300, 2)):
+            notes.fill(age)
+            connection = net.connect("203.0.113.1")
+            assert (windows.opened(connection.near) is None) == (age < 256), age
+            assert windows.quiet()["not_noted"] == not_noted
