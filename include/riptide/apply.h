@@ -79,6 +79,8 @@ struct riptide_route {
     struct riptide_prefix dst;
     enum riptide_route_state state;
     uint32_t initcwnd;      /* where APPLIED the kernel's value, else the requested one, bounded */
+    enum riptide_reason bound; /* which bound made that another than the requested one: ABOVE_MAX,
+                                  BELOW_BASE, UNPACED, or NONE; of the program only if popped */
     uint32_t base_initcwnd; /* of the base route; 0: not set or unknown */
     int error;              /* -errno where FAILED, else 0 */
     uint32_t backend;       /* RIPTIDE_ROUTES or RIPTIDE_PROGRAM */
@@ -192,7 +194,7 @@ struct riptide_wanted {
      * The first flight by the program leaves over so many percent of a round trip, 1 to 100; 0 to
      * 49 as 50, TCP's own rate in slow start. RIPTIDE_AT_ONCE: not paced. A pacing limit of the
      * application turns this off. Nothing is paced by routes, without `pacing`, and before Linux
-     * 6.1: there a window with 1 to 100 percent is at most 24 segments, or `base_cwnd`.
+     * 6.1: there a window with 1 to 100 percent is at most 24 segments, or the base route's.
      */
     uint32_t pacing_percent;
     uint32_t rtt_us; /* the path's smallest, where the handshake measures none; for the program */

@@ -275,8 +275,6 @@ RIPTIDE_PUBLIC int riptide_applier_get_fd(const struct riptide_applier *applier)
 RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
                                        const struct riptide_wanted *wanted)
 {
-    uint32_t without_us = wanted->base_cwnd > 0 ? wanted->base_cwnd : KERNEL_CWND;
-    struct riptide_wanted bounded = *wanted, by_route;
     int r = can_act(applier->pid, applier->is_stopped, NULL);
 
     if (r < 0)
@@ -288,17 +286,10 @@ RIPTIDE_PUBLIC int riptide_applier_set(struct riptide_applier *applier,
         !is_zero(wanted->reserved, sizeof(wanted->reserved)))
         return RIPTIDE_E_INVALID;
     set_work(applier, true);
-    if (wanted->cwnd_max > 0 && wanted->initcwnd > wanted->cwnd_max)
-        bounded.initcwnd = wanted->cwnd_max;
-    if (!wanted->may_lower && wanted->initcwnd > 0 && bounded.initcwnd < without_us)
-        bounded.initcwnd = without_us; /* the first pacing rate and events are of it */
-    /* It also gives its window outside the program's cgroup, and after the process was killed. */
-    by_route = bounded;
-    by_route.initcwnd = unpaced_cwnd(&bounded);
     if (has(applier, RIPTIDE_ROUTES) && prefix_is_host(&wanted->dst))
-        r = plan_want(applier->router, &by_route);
+        r = plan_want(applier->router, wanted);
     if (r >= 0 && has(applier, RIPTIDE_PROGRAM))
-        r = windows_set(applier->program, &bounded);
+        r = windows_set(applier->program, wanted);
     return r;
 }
 

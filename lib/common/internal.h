@@ -40,15 +40,6 @@ static inline double greater(double a, double b)
     return a > b ? a : b;
 }
 
-/*
- * How far a window may move and is not rewritten: 2 segments, or 10 % of it. Each change of a route
- * makes the kernel validate every cached route of the namespace again.
- */
-static inline uint32_t window_step(uint32_t cwnd)
-{
-    return cwnd >= 30 ? cwnd / 10 : 2;
-}
-
 /* names.c: its text, static; NULL: there is no reason. */
 const char *reason_text(enum riptide_reason reason);
 

@@ -8,6 +8,7 @@
 #include "internal.h"
 #include "prefix.h"
 #include "prefix_table.h"
+#include "window_rules.h"
 
 #include <string.h>
 
@@ -113,8 +114,7 @@ void estimate_bound(const struct hints *hints, struct riptide_estimate *estimate
     if (estimate->cwnd_min > estimate->cwnd_max)
         estimate->cwnd_min = estimate->cwnd_max;
     cwnd = greater(estimate->smoothed, estimate->cwnd_min);
-    if (!estimate->may_lower)
-        cwnd = greater(cwnd, estimate->base_cwnd);
+    cwnd = greater(cwnd, window_floor(estimate->base_cwnd, estimate->may_lower));
     if (cwnd > estimate->cwnd_max) {
         cwnd = estimate->cwnd_max;
         /* cwnd_max of the configuration does not lower a window on purpose. */

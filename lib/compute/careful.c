@@ -8,6 +8,7 @@
  * the round trip. docs/policies.md has the rule with examples and figures. Pure.
  */
 #include "estimator.h"
+#include "window_rules.h"
 
 /*
  * Two counters decide, from 0 on.
@@ -232,10 +233,10 @@ static double lossy_steps(const struct careful *careful, const struct riptide_sa
 static void judge(struct careful *careful, const struct riptide_policy_input *input,
                   const struct riptide_sample *sample, enum flight flight)
 {
-    /* A backend leaves a window as it is up to a step. */
-    const uint32_t opened = sample->initcwnd, step = window_step(opened);
-    const bool is_larger = opened > input->cwnd + step;
-    const bool is_smaller = opened + step < input->cwnd;
+    /* A route keeps its window while the wanted one is within a step. */
+    const bool is_present = window_is_near(sample->initcwnd, input->cwnd);
+    const bool is_larger = !is_present && sample->initcwnd > input->cwnd;
+    const bool is_smaller = !is_present && sample->initcwnd < input->cwnd;
     double together, against = (double)careful->against;
     int fitting;
 

@@ -38,7 +38,7 @@ enum outcome_entry outcome_of(struct outcome *outcome, const struct riptide_samp
     double rounds, time, share;
 
     /* Most connections: the cheapest reason comes first. */
-    if (sample->acked_bytes <= KERNEL_CWND * mss_bytes)
+    if (sample->acked_bytes <= TCP_INIT_CWND * mss_bytes)
         return OUTCOME_SMALL;
     if (sample->busy_time_us == 0 || sample->min_rtt_us == 0 || mss_bytes == 0 || sent == 0 ||
         rtt_us < class_rtt_us[0])

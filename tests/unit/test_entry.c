@@ -27,53 +27,28 @@ TEST(key_is_the_family_and_the_address)
     }
 }
 
-/* With a bound of its own without pacing, where it may fit only when it is paced. */
-TEST(entry_is_what_is_wanted_as_far_as_the_host_can)
+TEST(entry_is_what_was_decided_and_what_is_wanted)
 {
     static const struct {
         struct riptide_wanted wanted;
-        bool can_pace, is_beside_routes;
+        struct program_decision decision;
         struct window expected;
     } rows[] = {
-        { { .initcwnd = 60, .may_lower = true, .rto_min_us = 1, .cwnd_max = 100,
-            .pacing_percent = 70, .rtt_us = 5000 },
-          true, false, { 60, true, 1, 146000, 70, 5000, .bucket = 6 } },
-        /* beside a route that of the route */
-        { { .initcwnd = 60 }, true, true,
-          { 60, .pacing_percent = 50, .route_cwnd_max = 66, .base_cwnd = 10, .bucket = 6 } },
-        { { .initcwnd = 60, .base_cwnd = 20 }, true, true,
-          { 60, .pacing_percent = 50, .route_cwnd_max = 66, .base_cwnd = 20, .bucket = 6 } },
+        { { .initcwnd = 70, .may_lower = true, .rto_min_us = 1, .cwnd_max = 100, .rtt_us = 5000 },
+          { .initcwnd = 60, .pacing_percent = 70, .route_cwnd_max = 66, .base_cwnd = 20 },
+          { 60, true, 1, 146000, 70, 5000, 66, 20, .bucket = 6 } },
+        { { .initcwnd = 60 }, { .initcwnd = 60 }, { 60, .bucket = 6 } },
         /* buckets */
-        { { .initcwnd = 1 }, false, false, { 1, .bucket = 0 } },
-        { { .initcwnd = 10 }, false, false, { 10, .bucket = 0 } },
-        { { .initcwnd = 11 }, false, false, { 11, .bucket = 1 } },
-        { { .initcwnd = 500 }, false, false, { 500, .bucket = 10 } },
-        { { .initcwnd = 501 }, false, false, { 501, .bucket = 11 } },
-        { { .initcwnd = 65535 }, false, false, { 65535, .bucket = 11 } },
-        /* pacing is half a round trip or more, and not on short paths */
-        { { .initcwnd = 0 }, true, false, { .pacing_percent = 50 } },
-        { { .pacing_percent = 20 }, true, false, { .pacing_percent = 50 } },
-        { { .pacing_percent = 100 }, false, false, { .pacing_percent = 0 } },
-        { { .pacing_percent = 100, .rtt_us = 4999 }, true, false, { .rtt_us = 4999 } },
-        { { .pacing_percent = 100, .rtt_us = 5000 }, true, false,
-          { .pacing_percent = 100, .rtt_us = 5000 } },
-        { { .pacing_percent = 101, .rtt_us = 5000 }, true, false, { .rtt_us = 5000 } },
-        { { .pacing_percent = RIPTIDE_AT_ONCE }, true, false, { .pacing_percent = 0 } },
-        /* what may need it is bounded without */
-        { { .initcwnd = 60, .pacing_percent = 100 }, true, false,
-          { 60, .pacing_percent = 100, .bucket = 6 } },
-        { { .initcwnd = 60, .pacing_percent = 100 }, false, false, { 24, .bucket = 3 } },
-        { { .initcwnd = 60, .pacing_percent = 1, .base_cwnd = 40 }, false, false,
-          { 40, .bucket = 4 } },
-        { { .initcwnd = 60, .pacing_percent = 100, .base_cwnd = 80 }, false, false,
-          { 60, .bucket = 6 } },
-        { { .initcwnd = 60 }, false, false, { 60, .bucket = 6 } },
-        { { .initcwnd = 60, .pacing_percent = RIPTIDE_AT_ONCE }, false, false,
-          { 60, .bucket = 6 } },
+        { { .initcwnd = 1 }, { .initcwnd = 1 }, { 1, .bucket = 0 } },
+        { { .initcwnd = 10 }, { .initcwnd = 10 }, { 10, .bucket = 0 } },
+        { { .initcwnd = 11 }, { .initcwnd = 11 }, { 11, .bucket = 1 } },
+        { { .initcwnd = 500 }, { .initcwnd = 500 }, { 500, .bucket = 10 } },
+        { { .initcwnd = 501 }, { .initcwnd = 501 }, { 501, .bucket = 11 } },
+        { { .initcwnd = 65535 }, { .initcwnd = 65535 }, { 65535, .bucket = 11 } },
     };
 
     EACH(row, rows) {
-        struct window window = window_of(&row->wanted, row->can_pace, row->is_beside_routes);
+        struct window window = window_of(&row->wanted, &row->decision);
 
         assert_row(memcmp(&window, &row->expected, sizeof(window)) == 0);
     }
@@ -105,6 +80,40 @@ static int pop_window(struct program *program)
 static struct riptide_prefix destination(uint32_t i)
 {
     return (struct riptide_prefix){ AF_INET, 32, { 10, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i } };
+}
+
+TEST(event_has_the_window_that_the_kernel_has)
+{
+    static const struct {
+        uint32_t initcwnd;
+        bool can_pace;
+        uint32_t told, bound;
+    } rows[] = {
+        { 60, true, 60, RIPTIDE_REASON_NONE },
+        { 60, false, 24, RIPTIDE_REASON_UNPACED },
+        { 5, true, 10, RIPTIDE_REASON_BELOW_BASE },
+        { 70, true, 66, RIPTIDE_REASON_ABOVE_MAX },
+        { 0, true, 0, RIPTIDE_REASON_NONE },
+    };
+    const struct riptide_applier_config config = { .dry_run = true };
+
+    EACH(row, rows) {
+        struct program program = program_with(&config);
+        const struct riptide_wanted wanted = { .dst = prefix("192.0.2.1"),
+                                               .initcwnd = row->initcwnd,
+                                               .cwnd_max = 66,
+                                               .pacing_percent = 50 };
+        struct riptide_route route;
+
+        program.can_pace = row->can_pace;
+        prefix_table_init(&program.queue, sizeof(struct queued), 1);
+        assert_int_equal(windows_set(&program, &wanted), 0);
+        assert_int_equal(windows_dispatch(&program), 0);
+        assert_int_equal(windows_pop(&program, &route), 0);
+        assert_row(route.initcwnd == row->told);
+        assert_row(route.bound == row->bound);
+        prefix_table_deinit(&program.queue);
+    }
 }
 
 TEST(windows_refused_wait_for_a_tick)

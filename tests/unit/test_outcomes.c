@@ -76,7 +76,7 @@ TEST(connections_that_a_window_cannot_help_do_not_count)
     assert_int_equal(ENTER(&outcomes, min_rtt_us = 4999), OUTCOME_UNMEASURED);
     assert_int_equal(ENTER(&outcomes, mss_bytes = 0), OUTCOME_UNMEASURED);
     assert_int_equal(ENTER(&outcomes, data_segs_out = 0), OUTCOME_UNMEASURED);
-    assert_int_equal(ENTER(&outcomes, acked_bytes = KERNEL_CWND * MSS), OUTCOME_SMALL);
+    assert_int_equal(ENTER(&outcomes, acked_bytes = TCP_INIT_CWND * MSS), OUTCOME_SMALL);
     assert_int_equal(ENTER(&outcomes, mss_bytes = UINT32_MAX), OUTCOME_SMALL);
     assert_int_equal(ENTER(&outcomes, data_segs_out = 14 + 201), OUTCOME_APPLICATION);
     assert_memory_equal(&outcomes, &empty, sizeof(outcomes));

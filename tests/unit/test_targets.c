@@ -204,42 +204,6 @@ static bool is_write_due(const struct target *target)
     return state.is_put || state.is_delete;
 }
 
-/* Some are too narrow: connections show a smaller path MTU than the route would have. */
-TEST(route_has_the_metrics_of_its_base_and_ours)
-{
-    static const struct {
-        struct metrics base;
-        uint32_t rto_min_us, pmtu_bytes;
-        struct own_metrics expected;
-        bool is_narrow;
-    } cases[] = {
-        { { { 0 } }, 0, 1300, { 36, 0, 0 }, false },
-        /* initrwnd is raised to the largest window, and is not introduced */
-        { { .of = { [RTAX_INITRWND] = 1 } }, 0, 0, { 36, 100, 0 }, false },
-        { { .of = { [RTAX_INITRWND] = 101 } }, 0, 0, { 36, 101, 0 }, false },
-        { { .of = { [RTAX_INITRWND] = UINT32_MAX } }, 0, 0, { 36, UINT32_MAX, 0 }, false },
-        { { .of = { [RTAX_MTU] = 1400 } }, 0, 0, { 36, 0, 0 }, false },
-        { { .of = { [RTAX_MTU] = 1400 } }, 0, 1300, { 36, 0, 0 }, true },
-        { { .of = { [RTAX_MTU] = 1400 } }, 0, 1400, { 36, 0, 0 }, false },
-        { { .of = { [RTAX_MTU] = 1400 } }, 0, 9000, { 36, 0, 0 }, false },
-        /* the kernel counts in ms; without one of ours that of the base is copied */
-        { { .of = { [RTAX_RTO_MIN] = 20 } }, 0, 0, { 36, 0, 0 }, false },
-        { { .of = { [RTAX_RTO_MIN] = 20 } }, 49001, 0, { 36, 0, 50 }, false },
-    };
-
-    EACH(row, cases) {
-        struct base base = { .route.metrics = row->base };
-        const struct target target = { .wanted = { .initcwnd = 36, .cwnd_max = INITRWND,
-                                                   .rto_min_us = row->rto_min_us,
-                                                   .pmtu_bytes = row->pmtu_bytes },
-                                       .base_state = BASE_KNOWN, .base = &base };
-        struct target_plan due = target_plan(&target);
-
-        assert_row(memcmp(&due.own, &row->expected, sizeof(due.own)) == 0);
-        assert_row(!due.reason != row->is_narrow);
-    }
-}
-
 static struct base its_base;
 
 /* In the kernel exactly as it is wanted. */
@@ -324,8 +288,8 @@ TEST(no_route_is_below_its_base_but_on_purpose)
                                        .base_state = BASE_KNOWN, .base = &base,
                                        .kernel = row->exists ? KERNEL_CURRENT : KERNEL_ABSENT, .written.initcwnd = 90 };
 
-        assert_row(!target_plan(&target).reason == (row->written > 0));
-        assert_row(row->written == 0 || target_plan(&target).own.initcwnd == row->written);
+        assert_row(!target_plan(&target).decision.reason == (row->written > 0));
+        assert_row(row->written == 0 || target_plan(&target).decision.own.initcwnd == row->written);
         assert_row(is_write_due(&target) == (row->written > 0 || row->exists));
     }
 }

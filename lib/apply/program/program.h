@@ -8,6 +8,7 @@
 #ifndef RIPTIDE_LIB_PROGRAM_PROGRAM_H
 #define RIPTIDE_LIB_PROGRAM_PROGRAM_H
 
+#include "apply/decide.h"
 #include "apply/program/window.h"
 #include "prefix_table.h"
 
@@ -108,9 +109,7 @@ void windows_tick(struct program *program);
 
 /* entry.c, pure: key and value of a wanted window in the map. */
 struct window_key window_key_of(const struct riptide_prefix *dst);
-struct window window_of(const struct riptide_wanted *wanted, bool can_pace, bool is_beside_routes);
-
-/* Its segments where nothing paces: of one that fits only when paced no more than is harmless. */
-uint32_t unpaced_cwnd(const struct riptide_wanted *wanted);
+struct window window_of(const struct riptide_wanted *wanted,
+                        const struct program_decision *decision);
 
 #endif

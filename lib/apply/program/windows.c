@@ -77,10 +77,19 @@ int windows_set(struct program *program, const struct riptide_wanted *wanted)
     return 0;
 }
 
+static struct program_decision decide(const struct program *program,
+                                      const struct riptide_wanted *wanted)
+{
+    const struct abilities abilities = { program->can_pace, program->is_beside_routes };
+
+    return decide_program(wanted, abilities);
+}
+
 static int write_window(const struct program *program, const struct riptide_wanted *wanted)
 {
     const struct window_key key = window_key_of(&wanted->dst);
-    const struct window window = window_of(wanted, program->can_pace, program->is_beside_routes);
+    const struct program_decision decision = decide(program, wanted);
+    const struct window window = window_of(wanted, &decision);
 
     if (program->config->dry_run)
         return 0;
@@ -120,6 +129,7 @@ bool windows_are_idle(const struct program *program)
 int windows_pop(struct program *program, struct riptide_route *route)
 {
     const bool is_refused = program->outcomes.n == 0 && program->waiting.n > 0 && program->refusal;
+    struct program_decision decision;
     struct queued *queued;
 
     if (program->outcomes.n == 0 && !is_refused)
@@ -127,11 +137,13 @@ int windows_pop(struct program *program, struct riptide_route *route)
     queued = queued_at(program, is_refused ? program->waiting.first : program->outcomes.first);
     if (queued->is_told)
         return RIPTIDE_E_AGAIN;
+    decision = decide(program, &queued->wanted);
     *route = (struct riptide_route){
         .dst = queued->wanted.dst,
         .state = queued->wanted.initcwnd ? RIPTIDE_ROUTE_APPLIED : RIPTIDE_ROUTE_WITHDRAWN,
-        .initcwnd = queued->wanted.initcwnd,
+        .initcwnd = decision.initcwnd,
         .backend = RIPTIDE_PROGRAM,
+        .bound = decision.bound,
     };
     if (!is_refused) {
         forget_outcome(program);

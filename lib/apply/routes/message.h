@@ -6,7 +6,7 @@
 #ifndef RIPTIDE_LIB_APPLY_MESSAGE_H
 #define RIPTIDE_LIB_APPLY_MESSAGE_H
 
-#include "route.h"
+#include "apply/decide.h"
 
 /* The kernel cuts a larger `mtu` down to this (ip_metrics_convert in net/ipv4/metrics.c). */
 enum { ROUTE_MAX_MTU_BYTES = 65535 - 15 };
@@ -22,11 +22,6 @@ enum { OUR_PROTOCOL = 230 };
  */
 enum riptide_reason base_parse(struct route *base, const struct riptide_prefix *dst,
                                const struct nlmsghdr *answer);
-
-/* Metrics of a route of ours that are not simply copied; 0: not set. */
-struct own_metrics {
-    uint32_t initcwnd, initrwnd, rto_min_ms;
-};
 
 /*
  * Requests, written to the start of a buffer of REQUEST_MAX_BYTES; the sender sets sequence

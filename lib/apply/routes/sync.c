@@ -133,7 +133,7 @@ static void write_target(struct writes *writes, struct target *target)
                                .table = router->config.table,
                                .protocol = OUR_PROTOCOL };
     const bool has_same_window = target->kernel != KERNEL_ABSENT && plan.is_put &&
-                                 target->written.initcwnd == plan.own.initcwnd;
+                                 target->written.initcwnd == plan.decision.own.initcwnd;
 
     /* It could overwrite a foreign route. */
     if (plan.is_put && router->routing.has_foreign[family_index(own.dst.family)]) {
@@ -149,9 +149,9 @@ static void write_target(struct writes *writes, struct target *target)
     }
     if (plan.is_put) {
         room = netlink_room(&router->channel);
-        add(writes, target, message_route_put(room, &own, &target->base->route, &plan.own));
+        add(writes, target, message_route_put(room, &own, &target->base->route, &plan.decision.own));
         targets_set_kernel(targets, target, KERNEL_CURRENT);
-        target->written = plan.own;
+        target->written = plan.decision.own;
         if (!has_same_window)
             target->written_ns = router->now_ns;
     }

@@ -232,87 +232,32 @@ static uint32_t base_initcwnd(const struct target *target)
     return target->base ? target->base->route.metrics.of[RTAX_INITCWND] : 0;
 }
 
-static bool is_within_step(uint32_t from, uint32_t to)
+/* Without a base it is that for a base of which nothing is known. */
+static struct route_decision decide(const struct target *target)
 {
-    return (from < to ? to - from : from - to) <= window_step(from);
-}
+    static const struct metrics unknown;
+    const bool is_known = target->base_state == BASE_KNOWN;
+    const bool exists = target->kernel != KERNEL_ABSENT;
+    struct route_decision decision = decide_route(
+        &target->wanted, is_known ? &target->base->route.metrics : &unknown, exists);
 
-/*
- * Of the route that is wanted to a target with this base. initcwnd: at least that without us, as
- * the owner of the base route knows the path, unless losses or a hint lowered the window.
- */
-static struct own_metrics wanted_metrics(const struct riptide_wanted *wanted,
-                                         const struct route *base)
-{
-    const uint32_t *of = base->metrics.of;
-    struct own_metrics given = {
-        .initcwnd = of[RTAX_INITCWND] > 0 ? of[RTAX_INITCWND] : KERNEL_CWND,
-        .initrwnd = of[RTAX_INITRWND],
-    };
-
-    if (wanted->may_lower || wanted->initcwnd > given.initcwnd)
-        given.initcwnd = wanted->initcwnd;
-    if (given.initrwnd > 0 && given.initrwnd < wanted->cwnd_max)
-        given.initrwnd = wanted->cwnd_max;
-    if (wanted->rto_min_us > 0)
-        given.rto_min_ms = (wanted->rto_min_us - 1) / 1000 + 1;
-    return given;
-}
-
-/*
- * Whether the window without us suffices: no route is made for a window up to a step above that of
- * the base route, and none stays for one that is not above it, or the kernel's where it has none.
- */
-static bool is_at_base(const struct target *target, uint32_t base, uint32_t initcwnd)
-{
-    if (target->wanted.rto_min_us > 0)
-        return false;
-    if (base == 0)
-        return initcwnd == KERNEL_CWND;
-    return initcwnd == base ||
-           (initcwnd > base && target->kernel == KERNEL_ABSENT && is_within_step(base, initcwnd));
-}
-
-/* Why there must not be a route with this base. */
-static enum riptide_reason find_reason(const struct target *target, const struct own_metrics *own)
-{
-    uint32_t pmtu_bytes = target->wanted.pmtu_bytes, base = base_initcwnd(target);
-
-    /* What the kernel has learned of the path would be lost at each change of our route. */
-    if (pmtu_bytes > 0 && pmtu_bytes < target->base->route.metrics.of[RTAX_MTU])
-        return RIPTIDE_REASON_NARROW_PATH;
-    if (!is_at_base(target, base, own->initcwnd))
-        return RIPTIDE_REASON_NONE;
-    return base > 0 ? RIPTIDE_REASON_BASE_SUFFICES : RIPTIDE_REASON_KERNEL_SUFFICES;
-}
-
-/* Whether the kernel's route differs from the wanted one by more than a step of the window. */
-static bool differs(const struct target *target, const struct own_metrics *wanted)
-{
-    const struct own_metrics *written = &target->written;
-    const uint32_t from = written->initcwnd, to = wanted->initcwnd;
-    const uint32_t cwnd_max = target->wanted.cwnd_max;
-
-    return target->kernel != KERNEL_CURRENT || wanted->initrwnd != written->initrwnd ||
-           wanted->rto_min_ms != written->rto_min_ms ||
-           (cwnd_max > 0 && from > cwnd_max && from > to) || !is_within_step(from, to);
+    if (!is_known)
+        decision.reason = target->reason;
+    return decision;
 }
 
 struct target_plan target_plan(const struct target *target)
 {
-    struct target_plan plan = { .reason = target->reason };
-    bool is_wanted;
+    struct target_plan plan = { .decision = decide(target) };
+    const struct own_metrics *own = &plan.decision.own;
+    const bool is_wanted = target->wanted.initcwnd > 0 && target->base_state == BASE_KNOWN &&
+                           !plan.decision.reason && target->error == 0;
+    const bool is_current = target->kernel == KERNEL_CURRENT;
 
-    if (target->base_state == BASE_KNOWN) {
-        plan.own = wanted_metrics(&target->wanted, &target->base->route);
-        plan.reason = find_reason(target, &plan.own);
-    }
-    is_wanted = target->wanted.initcwnd > 0 && target->base_state == BASE_KNOWN && !plan.reason &&
-                target->error == 0;
-    plan.is_put = is_wanted && differs(target, &plan.own);
+    plan.is_put = is_wanted && (!is_current || decide_rewrite(&target->written, own,
+                                                              target->wanted.cwnd_max));
     /* One of another base may have another priority, so that no put overwrites it. */
-    plan.is_delete = target->kernel == KERNEL_STALE ||
-                     (target->kernel == KERNEL_CURRENT && !is_wanted);
+    plan.is_delete = target->kernel == KERNEL_STALE || (is_current && !is_wanted);
     return plan;
 }
 
@@ -341,7 +286,7 @@ void targets_report(struct targets *targets, struct target *target)
     if (now.state == RIPTIDE_ROUTE_APPLIED)
         now.initcwnd = target->written.initcwnd;
     if (now.state == RIPTIDE_ROUTE_LEFT_ALONE)
-        now.reason = plan.reason;
+        now.reason = plan.decision.reason;
     if (plan.is_put)
         return;
     /* A withdrawal is news only if there was a route. */
@@ -369,6 +314,7 @@ void target_show(const struct target *target, struct riptide_route *route)
 {
     const struct reported *reported = &target->reported;
     const bool is_applied = reported->state == RIPTIDE_ROUTE_APPLIED;
+    const struct route_decision decision = decide(target);
     enum riptide_reason reason = reported->reason;
     const char *text;
 
@@ -380,10 +326,11 @@ void target_show(const struct target *target, struct riptide_route *route)
     *route = (struct riptide_route){
         .dst = target->wanted.dst,
         .state = reported->state,
-        .initcwnd = is_applied ? reported->initcwnd : target->wanted.initcwnd,
+        .initcwnd = is_applied ? reported->initcwnd : decision.own.initcwnd,
         .base_initcwnd = reported->base_initcwnd,
         .error = reported->error,
         .backend = RIPTIDE_ROUTES,
+        .bound = decision.bound,
         .reason_code = reason,
     };
     if (text)

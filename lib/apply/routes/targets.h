@@ -126,10 +126,9 @@ void targets_forget_if_done(struct targets *targets, struct target *target);
 
 /* What follows from what is wanted, the base route and the kernel's route. */
 struct target_plan {
-    bool is_delete;             /* the kernel's route is to be deleted; */
-    bool is_put;                /* then a route is to be written, with */
-    struct own_metrics own;     /* where there is a base */
-    enum riptide_reason reason; /* why there must not be one, if it is asked for */
+    struct route_decision decision; /* its reason is also that there is no base */
+    bool is_delete;                 /* the kernel's route is to be deleted; */
+    bool is_put;                    /* then one is to be written */
 };
 
 struct target_plan target_plan(const struct target *target);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules about windows that more than one stage follows. Pure. */
+#ifndef RIPTIDE_LIB_WINDOW_RULES_H
+#define RIPTIDE_LIB_WINDOW_RULES_H
+
+#include "tcp.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The window of connections without us. A base route without an initcwnd, 0, has the kernel's. */
+static inline uint32_t window_without_us(uint32_t base_cwnd)
+{
+    return base_cwnd > 0 ? base_cwnd : TCP_INIT_CWND;
+}
+
+/*
+ * The least that a destination gets: what it has without us, as the owner of its base route knows
+ * the path. Only what lowers a window on purpose, losses or a hint, goes below.
+ */
+static inline uint32_t window_floor(uint32_t base_cwnd, bool may_lower)
+{
+    return may_lower ? 0 : base_cwnd;
+}
+
+/*
+ * How far a window may move and is not rewritten: 2 segments, or 10 % of it. Each change of a route
+ * makes the kernel validate every cached route of the namespace again.
+ */
+static inline uint32_t window_step(uint32_t cwnd)
+{
+    return cwnd >= 30 ? cwnd / 10 : 2;
+}
+
+/* Whether a move from one window to another is within a step. */
+static inline bool window_is_near(uint32_t from, uint32_t to)
+{
+    const uint32_t distance = from < to ? to - from : from - to;
+
+    return distance <= window_step(from);
+}
+
+#endif
