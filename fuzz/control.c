@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
     if (n == 0 || n > REQUEST_MAX_BYTES)
         return 0;
-    text = request_answer(&stand_in, (const char *)data + 1, n - 1, may_change);
+    text = request_answer(stand_ins, &stand_in, (const char *)data + 1, n - 1, may_change);
     answer = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     ok = json_object_get(answer, "ok");
     CASE_CHECK(!strchr(text, '\n'));

@@ -31,7 +31,7 @@ def parse(arguments):
                         help="one of: " + ", ".join(names()))
     parser.add_argument("--quick", action="store_true", help="a small form, two minutes at most")
     parser.add_argument("--seed", type=int, default=1, help="of everything that is drawn")
-    parser.add_argument("--cells", help="which scenes of duel: some, cross, short, busy, or a"
+    parser.add_argument("--cells", help="which scenes of duel: some, cross, pages, short, busy, or a"
                         " regular expression for scenes of some; of cdn: one for arms beside none and 100")
     parser.add_argument("--arms", type=lambda text: text.split(","), metavar="NAME,NAME", help="only these (duel)")
     parser.add_argument("--repetitions", type=int, metavar="N", help="of each cell (duel)")

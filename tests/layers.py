@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Fails where files of lib include each other in a circle, and prints them: layers.py LIB
+"""Fails where files need each other in a circle, and prints them.
+
+    layers.py includes FOLDER [PLACE...]    by what they include, from its own folder, FOLDER, or a PLACE in it
+    layers.py symbols OBJECT_FOLDER...      by what they call: the functions and data of other objects there
 
 A file is its .c and .h together: what either includes, the file depends on.
 """
 
 import re
+import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -12,24 +16,41 @@ from pathlib import Path
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
-def read(folder):
+def read_includes(folder, *places):
     """{file without suffix: set of those that it includes}, of all below a folder."""
     graph = {}
+    roots = [Path(folder), *(Path(folder) / place for place in places)]
     for path in sorted(Path(folder).rglob("*.[ch]")):
         name = path.with_suffix("")
-        includes = INCLUDE.findall(path.read_text())
-        folders = (path.parent, Path(folder), Path(folder) / "common")
-        found = {place.with_suffix("") for include in includes
-                 for place in (start / include for start in folders) if place.exists()}
+        found = {place.with_suffix("") for include in INCLUDE.findall(path.read_text())
+                 for place in (root / include for root in (path.parent, *roots)) if place.exists()}
         graph.setdefault(name, set()).update(found - {name})
     return graph
 
 
-def main(lib):
+def list_symbols(path, kind):
+    done = subprocess.run(["nm", kind, "--extern-only", "--format=posix", path],
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return {line.split()[0] for line in done.stdout.splitlines()}
+
+
+def read_symbols(*folders):
+    """{object: set of those whose symbols it uses}, of all objects in the folders."""
+    objects = [path for folder in folders for path in sorted(Path(folder).glob("*.o"))]
+    owners = {symbol: path for path in objects for symbol in list_symbols(path, "--defined-only")}
+    return {path: {owners[symbol] for symbol in list_symbols(path, "--undefined-only") & owners.keys()}
+            for path in objects}
+
+
+def main(by, *arguments):
+    graph = {"includes": read_includes, "symbols": read_symbols}[by](*arguments)
+    if not any(graph.values()):
+        print("no file needs another one: is this the right folder?")
+        return 1
     try:
-        TopologicalSorter(read(lib)).prepare()
+        TopologicalSorter(graph).prepare()
     except CycleError as error:
-        print("these include each other in a circle:", *error.args[1])
+        print("these need each other in a circle:", *error.args[1])
         return 1
     return 0
 

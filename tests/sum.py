@@ -7,18 +7,32 @@ failure even where its report names none ("-": it has no report). Exits 1 where 
 no test ran. With --stages before them, stages without a report count as tests.
 """
 
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
 
+# What cmocka says of a failed test, which meson keeps in the output of the whole program: the seed
+# before it, if it drew any, and the lines after it, up to those of the next test or the program.
+SAID = r"^((?:# seed \d+\n)?)not ok {}\n((?:# (?!seed |not ok ).*\n?)*)"
+
+
+def assertion(suite, name):
+    """The assertion of a failed unit test: values, file and line."""
+    found = re.search(SAID.format(re.escape(name)), suite.findtext("system-out") or "", re.MULTILINE)
+    return "; ".join(line[2:] for line in "".join(found.groups()).splitlines()) if found else ""
+
+
 def read(path):
     """Yields (name, outcome, reason) of each test case."""
-    for case in ElementTree.parse(path).getroot().iter("testcase"):
+    suites = ElementTree.parse(path).getroot().iter("testsuite")
+    for suite, case in ((suite, case) for suite in suites for case in suite.iter("testcase")):
         name = f"{case.get('classname', '')}: {case.get('name', '')}"
         outcome, reason = "passed", ""
         for child in case:
             if child.tag in ("failure", "error"):
                 outcome = "failed"
+                reason = assertion(suite, case.get("name", ""))
             elif child.tag == "skipped" and outcome == "passed":
                 outcome = "skipped"
                 words = child.get("message") or child.text or case.findtext("system-out") or ""

@@ -9,6 +9,7 @@ PACKET_BYTES = 1500
 SEGMENT_BYTES = 1448
 BUSY_CONNECTIONS = 3
 CROSS_SHARE = 0.2
+PAGE_CONNECTIONS = 6
 BUSY_KB, BUSY_CELL_KB = (30, 100), 60  # of busy paths, evenly over the logarithm; how cells name them
 BLOCK_S = 2  # of arrivals: what busy paths have in place of a repetition
 SLOW_SHARE, SLOW_MBIT, SLOW_BUFFER_BYTES, SLOW_KB = 0.2, 2, 20_000, 30
@@ -29,6 +30,11 @@ class Scene(NamedTuple):
     has_slow: bool = False  # a fifth of them to clients behind a slow link, which share the window
 
     @property
+    def is_page(self):
+        """Whether the connections that open at once are a page, which is as slow as its slowest."""
+        return bool(self.cross_share) and self.openers > 1
+
+    @property
     def capacity_segs(self):
         """Segments on the path without its buffer."""
         return self.rate_mbit * 1e6 / 8 * self.rtt_ms / 1e3 / PACKET_BYTES
@@ -47,6 +53,7 @@ class Scene(NamedTuple):
         return (f"{self.rtt_ms:g} ms, {self.rate_mbit:g} Mbit/s, {self.buffer_bdp:g} BDP,"
                 f" {self.loss_percent:g} %, {self.congestion}, {self.openers}"
                 + (", cross traffic" if self.cross_share else "")
+                + (", pages" if self.is_page else "")
                 + (", nothing else" if self.is_quiet else "")
                 + (f", {self.per_s:g} a second" if self.per_s else "")
                 + (", a fifth of clients slow" if self.has_slow else ""))
@@ -121,6 +128,14 @@ def cross_scenes():
         (100, 20, 0.1, "bbr"), (50, 100, 0.25, "bbr"), (20, 100, 0.5, "bbr"), (50, 50, 1, "cubic"))]
 
 
+def page_scenes():
+    """Paths to which a page opens each second: connections at once, whose flights share a queue."""
+    return [Scene(80, 50, buffer, 0, congestion, PAGE_CONNECTIONS, objects, CROSS_SHARE)
+            for buffer, congestion, objects in (
+                (0.5, "cubic", (100,)), (0.5, "cubic", (100, 30)),
+                (0.5, "bbr", (100, 30)), (0.1, "cubic", (100, 30)))]
+
+
 def short_scenes():
     """Paths on which every connection is short, as on many hosts."""
     return [Scene(*path, 0, congestion, openers, objects, is_quiet=True)
@@ -149,10 +164,11 @@ def busy_scenes():
 
 
 def quick_scenes():
-    return [Scene(50, 20, 0.5, 0, "cubic", 1, (100,)), busy_scenes()[-1]]
+    return [Scene(50, 20, 0.5, 0, "cubic", 1, (100,)), busy_scenes()[-1], page_scenes()[0]]
 
 
-GRIDS = {"quick": quick_scenes, "some": some_scenes, "cross": cross_scenes, "short": short_scenes, "busy": busy_scenes}
+GRIDS = {"quick": quick_scenes, "some": some_scenes, "cross": cross_scenes, "pages": page_scenes,
+         "short": short_scenes, "busy": busy_scenes}
 
 
 def numbered_scenes(cells):

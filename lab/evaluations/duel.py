@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """initial windows against each other: static ones, riptided's policies, the kernel's cache
 
---cells some (default) plays a fixed part of the grid, all plays all of it; anything
+--cells some (default) plays the grid; cross, pages, short and busy are others; anything
 else is a regular expression that selects scenes of "some", such as "1 %" or "bbr". --arms
 selects arms, besides those with which all are compared, or names further ones; --repetitions is for few arms on few
 scenes, --learn for arms that learn for longer.
@@ -110,7 +110,7 @@ def evaluate(evaluation):
     write_cells(evaluation, cells, arms)
     draw(evaluation, write_arms(evaluation, cells, arms))
     misses = evaluation.table("misses", "target", "cell", "figure")
-    targets = judge.judge(cells, is_busy="busy" in evaluation.conditions["cells"])
+    targets = judge.judge(cells, evaluation.conditions["cells"].partition(":")[0])
     for target in targets:
         evaluation.say(f"{'met   ' if target.is_met else 'missed'} {target.text}: {target.figure}")
         for cell, figure in target.missed:

@@ -91,6 +91,20 @@ def test_shares_have_the_interval_of_clopper_and_pearson():
     assert estimate_exact(10, 200) == pytest.approx((0.05, 0.02423, 0.09003), abs=1e-5)
 
 
+def test_page_is_as_slow_as_its_slowest_connection():
+    from contest import judge
+    from contest.scenes import page_scenes
+    scene = page_scenes()[0]
+    names = "scene", "object_kb", "arm", "repetition", "time_ms", "retrans_segs", "data_segs", "cwnd_first"
+    rows = [{**dict(zip(names, (1, 100, arm, repetition, 100 * (repetition + 1) + late * (i == 2), i, 70, 24))),
+             "late_ms": 0, "rtt_ms": scene.rtt_ms}
+            for arm, late in (("static 24", 0), ("paced", 50)) for repetition in range(2) for i in range(scene.openers)]
+    (cell,), n_late, n_all = judge.cells_of(rows, {1: scene})
+    assert (n_late, n_all) == (0, 2)
+    assert [cell.mean_ms(arm) for arm in ("static 24", "paced")] == [150, 200]
+    assert cell.retrans_percent("paced") == pytest.approx(100 * 15 / (6 * 70))
+
+
 def test_verdicts_that_miss_the_truth_are_counted():
     def row(*bounds):
         return {key: {"low": low, "high": high} if low is not None else None

@@ -5,6 +5,7 @@
  */
 #include "apply/program/program.h"
 
+#include "apply/program/bpf.h"
 #include "apply/program/program_code.h"
 #include "internal.h"
 
@@ -107,32 +108,6 @@ static int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_e
         fd = cgroup_open(cgroup, error);
     }
     return fd < 0 ? fd : 0;
-}
-
-/*
- * To the kernel all after the member `last` is 0, whatever the compiler leaves in a union behind
- * the member that is named.
- */
-#define BPF(command, last, ...)                                                                    \
-    call(command, &(union bpf_attr){ __VA_ARGS__ }, STRUCT_END(union bpf_attr, last))
-
-/*
- * Returns -errno on failure; new fds have close-on-exec. The kernel's EINVAL means that it lacks
- * something; the library's, an invalid configuration.
- */
-static int call(enum bpf_cmd command, union bpf_attr *attr, size_t size)
-{
-    long r = syscall(SYS_bpf, command, attr, size);
-
-    if (r < 0)
-        return errno == EINVAL ? -EOPNOTSUPP : -errno;
-    return (int)r;
-}
-
-int map_element(enum bpf_cmd command, int map_fd, const void *key, const void *value)
-{
-    return BPF(command, value, .map_fd = (uint32_t)map_fd, .key = (uintptr_t)key,
-               .value = (uintptr_t)value);
 }
 
 /* With a log for the message; without a trace, which before Linux 6.4 would fill it. */

@@ -86,9 +86,6 @@ void program_check(struct program *program);
 /* Whether windows are in force: neither paused nor detached. */
 bool program_gives_windows(const struct program *program);
 
-/* BPF_MAP_UPDATE_ELEM, _LOOKUP_ELEM, which writes the value, or _DELETE_ELEM. Errors: bpf(2)'s. */
-int map_element(enum bpf_cmd command, int map_fd, const void *key, const void *value);
-
 /*
  * windows.c: as those of an applier. A window takes the place of one of its destination that waits;
  * RIPTIDE_E_FULL: max_windows others wait. A dispatch writes up to 64 windows of a started program;

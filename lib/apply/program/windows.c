@@ -4,6 +4,7 @@
  * wait in the order of setting, and their outcomes in the order of writing. What was written and
  * popped is forgotten here: only the kernel has it.
  */
+#include "apply/program/bpf.h"
 #include "apply/program/program.h"
 #include "internal.h"
 #include "prefix.h"

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "changes.h"
+
+#include "members.h"
+
+#include <string.h>
+
+static struct destination_changes *find(struct changes *changes, const struct riptide_prefix *dst)
+{
+    for (size_t i = 0; i < CHANGES; i++) {
+        if (memcmp(&changes->list[i].latest[0].route.dst, dst, sizeof(*dst)) == 0)
+            return &changes->list[i];
+    }
+    return NULL;
+}
+
+void changes_note(struct changes *changes, const struct riptide_route *route, time_t now)
+{
+    struct destination_changes *own = find(changes, &route->dst);
+    const struct change *last = NULL;
+
+    if (!own) {
+        own = &changes->list[changes->n++ % CHANGES];
+        *own = (struct destination_changes){ .latest = { { .time = 0 } } };
+    }
+    for (size_t i = CHANGES_OF_ONE; i-- > 0;) {
+        if (own->latest[i].route.backend == route->backend)
+            last = &own->latest[i];
+    }
+    /* The same window may be written again with another rto_min, which is no change of it. */
+    if (last && last->route.state == route->state && last->route.initcwnd == route->initcwnd &&
+        strcmp(last->route.reason, route->reason) == 0)
+        return;
+    memmove(own->latest + 1, own->latest, sizeof(own->latest) - sizeof(own->latest[0]));
+    own->latest[0] = (struct change){ .time = now, .route = *route };
+}
+
+static json_t *change_json(const struct change *change)
+{
+    const struct riptide_route *route = &change->route;
+    json_t *answer = json_object();
+
+    add_number(&answer, "time", (uint64_t)change->time);
+    add_word(&answer, "by", riptide_name(RIPTIDE_NAMES_BACKEND, route->backend));
+    add_word(&answer, "state", riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state));
+    add_number(&answer, "initcwnd", route->initcwnd);
+    add_member(&answer, "reason", text_or_null(route->reason));
+    return answer;
+}
+
+json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst)
+{
+    const struct destination_changes *own = find(changes, dst);
+    json_t *list = json_array();
+
+    for (size_t i = 0; own && i < CHANGES_OF_ONE && own->latest[i].time > 0; i++)
+        json_array_append_new(list, change_json(&own->latest[i]));
+    return list;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "diagnosis.h"
+
+#include "kernel.h"
+#include "words.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+static const char remove_cause[] = "remove that cause: riptided then gives all windows by itself";
+
+__attribute__((format(printf, 4, 5))) static void set(struct diagnosis *found, const char *word,
+                                                      const char *remedy, const char *format, ...)
+{
+    va_list args;
+
+    found->word = word;
+    found->remedy = remedy;
+    va_start(args, format);
+    vsnprintf(found->reason.text, sizeof(found->reason.text), format, args);
+    va_end(args);
+}
+
+/* What keeps all windows back, or those of IPv4 or IPv6. Returns whether something does. */
+static bool find_off(const struct health *health, struct diagnosis *found)
+{
+    const struct riptide_agent_stats *agent = riptide_agent_get_stats(health->agent);
+    const struct riptide_applier_stats *stats = agent->applier;
+    const bool has_routes = stats->backend & RIPTIDE_ROUTES;
+    const char *v4 = has_routes ? stats->rules_reason[0] : stats->program_reason;
+    const char *v6 = has_routes ? stats->rules_reason[1] : stats->program_reason;
+
+    if (health->failure[0])
+        set(found, "failing", "systemctl restart riptided, if it does not end by itself", "%s",
+            health->failure);
+    else if (agent->is_paused)
+        set(found, "paused", "riptide resume", "%s", "");
+    else if (health_has_program(health) || (!v4 && !v6))
+        return false;
+    else if (!v6)
+        set(found, "degraded", remove_cause, "IPv4: %s", v4);
+    else if (!v4)
+        set(found, "degraded", remove_cause, "IPv6: %s", v6);
+    else if (health_suspended_s(health) > 0)
+        set(found, "suspended",
+            "set a smaller cwnd-max for the next time, and wait; holdout-percent = 0 gives windows "
+            "at once, and detects no harm",
+            "%s", v4);
+    else
+        set(found, "off", remove_cause, "%s", v4);
+    return true;
+}
+
+/* Why a route is not as it should be: what, on how many of how many, and for example to whom. */
+struct route_trouble {
+    const char *what;
+    uint64_t n, n_all;
+    struct riptide_route first;
+};
+
+static bool find_trouble(const struct health *health, enum riptide_route_state state,
+                         struct route_trouble *trouble)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
+
+    trouble->n = health_find_routes(health, state, &trouble->first);
+    if (trouble->n == 0)
+        return false;
+    switch (state) {
+    case RIPTIDE_ROUTE_APPLIED:
+        trouble->what = "TCP does not use";
+        trouble->n = stats->routes_not_taken;
+        trouble->n_all = stats->routes;
+        return true;
+    case RIPTIDE_ROUTE_FAILED:
+        trouble->what = "the kernel refuses";
+        trouble->n_all = stats->routes + trouble->n;
+        return true;
+    case RIPTIDE_ROUTE_LEFT_ALONE:
+        trouble->what = "riptided does not copy";
+        trouble->n_all = stats->routes + trouble->n;
+        return true;
+    case RIPTIDE_ROUTE_WITHDRAWN:
+        break;
+    }
+    return false;
+}
+
+static bool is_by_rules(const struct riptide_route *route)
+{
+    return strcmp(route->reason, REASON_OF_RULES) == 0;
+}
+
+/* Returns whether there is a route in that state that should not be. */
+static bool find_routes(const struct health *health, const char *word,
+                        enum riptide_route_state state, struct diagnosis *found)
+{
+    const char *remedy = "mend the route that they copy (ip route get), or set apply = program, "
+                         "which needs none";
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES], before[KERNEL_RULES_BYTES] = "";
+    struct route_trouble trouble;
+    struct kernel_route kernel;
+
+    if (!find_trouble(health, state, &trouble))
+        return false;
+    if (is_by_rules(&trouble.first)) {
+        remedy = REMEDY_OF_RULES;
+        kernel_find_route(&trouble.first.dst, &kernel);
+        kernel_explain_table(kernel.table, &trouble.first.dst, before);
+    } else if (strstr(trouble.first.reason, "invalid gateway")) {
+        remedy = "its gateway is on no link: add a route to the gateway, or `onlink`; tried again "
+                 "within a minute";
+    }
+    riptide_prefix_format(&trouble.first.dst, dst);
+    set(found, word, remedy, "%s %" PRIu64 " of %" PRIu64 " routes, as to %s: %s%s%s", trouble.what,
+        trouble.n, trouble.n_all, dst, trouble.first.reason, before[0] ? ": " : "", before);
+    return true;
+}
+
+/* Returns whether routes that are left alone take windows from connections that should have one. */
+static bool is_missing_routes(const struct health *health)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
+    struct riptide_route first;
+
+    if (health_find_routes(health, RIPTIDE_ROUTE_LEFT_ALONE, &first) == 0)
+        return false;
+    /* A route whose owner has tuned it gives that owner's window. */
+    return is_by_rules(&first) || (stats->routes == 0 && first.base_initcwnd == 0);
+}
+
+/* Routes that the kernel refuses, that TCP does not use, or that cannot be copied. */
+static bool find_degraded_routes(const struct health *health, struct diagnosis *found)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
+    const bool has_program = health_has_program(health);
+    const bool is_off = !has_program && stats->routes_not_taken == stats->routes;
+    const char *word = is_off ? "off" : "degraded";
+
+    if (find_routes(health, word, RIPTIDE_ROUTE_FAILED, found))
+        return true;
+    /* The program gives its windows all the same. */
+    if (has_program)
+        return false;
+    if (find_routes(health, word, RIPTIDE_ROUTE_APPLIED, found))
+        return true;
+    return is_missing_routes(health) && find_routes(health, word, RIPTIDE_ROUTE_LEFT_ALONE, found);
+}
+
+/* Windows that the program lacks since the kernel has refused the last one to it. */
+static bool find_refused_windows(const struct health *health, struct diagnosis *found)
+{
+    const struct riptide_window *window;
+    uint32_t cursor = 0;
+    uint64_t n = 0;
+
+    if (health->program_error == 0)
+        return false;
+    while (riptide_agent_next(health->agent, &cursor, &window) == 0)
+        n += !window->program;
+    if (n == 0)
+        return false;
+    set(found, "degraded", remove_cause,
+        "the kernel refuses %" PRIu64 " windows to the program: %s", n,
+        strerror(-health->program_error));
+    return true;
+}
+
+static bool is_harm_shown(const struct health *health)
+{
+    struct riptide_verdict verdict;
+
+    return riptide_agent_get_verdict(health->agent, &verdict, sizeof(verdict)) == 0 &&
+           strcmp(words_verdict(&verdict), "harms") == 0;
+}
+
+/* With both backends one of them gives all windows while the other is off. */
+static void find_missing_backend(const struct health *health, struct diagnosis *found)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
+    const bool has_program = health_has_program(health);
+    const char *reason = stats->program_reason;
+
+    if (has_program)
+        reason = stats->rules_reason[0] ? stats->rules_reason[0] : stats->rules_reason[1];
+    if (stats->backend == RIPTIDE_BOTH && reason)
+        set(found, "ok", remove_cause, "windows are given %s only: %s",
+            has_program ? "by the program" : "by routes", reason);
+}
+
+void diagnosis_make(const struct health *health, struct diagnosis *found)
+{
+    const struct riptide_estimator_stats *estimator =
+        riptide_agent_get_stats(health->agent)->estimator;
+    char full[HEALTH_REASON_BYTES];
+
+    set(found, "ok", NULL, "%s", "");
+    if (find_off(health, found) || find_degraded_routes(health, found) ||
+        find_refused_windows(health, found))
+        return;
+    if (health->n_ticks == 0)
+        set(found, "starting", NULL, "%s", "");
+    else if (estimator->is_full || health->unplaced > 0)
+        set(found, estimator->is_full ? "full" : "ok", "a larger max-destinations", "%s",
+            health_explain_full(health, full));
+    else if (is_harm_shown(health))
+        set(found, "ok", "a smaller cwnd-max, or riptide pause",
+            "windows do harm (riptide verdict); a suspension needs several networks that show it");
+    else if (!find_routes(health, "ok", RIPTIDE_ROUTE_APPLIED, found))
+        find_missing_backend(health, found);
+}

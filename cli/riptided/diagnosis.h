@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* A word for how the daemon is, why, and what to do about it. */
+#ifndef CLI_DIAGNOSIS_H
+#define CLI_DIAGNOSIS_H
+
+#include "health.h"
+
+struct diagnosis {
+    const char *word;            /* as docs/control.md lists them */
+    const char *remedy;          /* what to do; NULL: nothing */
+    struct riptide_error reason; /* what is not as configured; empty: all is */
+};
+
+/* Names what is worst: first what stops all windows, then what stops some, then what stops none. */
+void diagnosis_make(const struct health *health, struct diagnosis *diagnosis);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "health.h"
+
+#include "clock.h"
+#include "kernel.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct riptide_program_counts health_count_opened(const struct health *health)
+{
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(health->agent);
+    struct riptide_program_counts opened = stats->applier->program;
+
+    if (stats->applier->backend & RIPTIDE_PROGRAM)
+        return opened;
+    /* The kernel does not count what opens by a route: agents count those that close. */
+    if (!health->settings->applier.dry_run)
+        opened.given = stats->closed_with_window;
+    opened.kept = stats->observer->closed - opened.given;
+    return opened;
+}
+
+double health_suspended_s(const struct health *health)
+{
+    const uint64_t until_ns = riptide_agent_get_stats(health->agent)->suspended_until_ns;
+    const uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
+
+    if (until_ns <= now_ns)
+        return 0;
+    return (double)(until_ns - now_ns) / 1e9;
+}
+
+bool health_has_program(const struct health *health)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
+
+    return (stats->backend & RIPTIDE_PROGRAM) && !stats->program_reason;
+}
+
+/*
+ * When a round was due after another one: an interval after that began, or, as rounds that have no
+ * time are left out, at the first end of an interval after it finished.
+ */
+static uint64_t find_due_ns(const struct riptide_tick *last)
+{
+    const uint64_t lasted_ns = last->finished_ns - last->started_ns;
+
+    return last->started_ns + (lasted_ns / last->interval_ns + 1) * last->interval_ns;
+}
+
+/* What depends on the round before. */
+static void note_interval(struct health *health, const struct riptide_tick *tick)
+{
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(health->agent);
+    const uint64_t since_last_ns = tick->finished_ns - health->tick.finished_ns;
+    const uint64_t due_ns = find_due_ns(&health->tick);
+
+    health->late_ns = 0;
+    if (tick->started_ns > due_ns)
+        health->late_ns = tick->started_ns - due_ns;
+    if (stats->is_paused)
+        health->paused_ns += since_last_ns;
+    if (stats->suspended_until_ns > 0)
+        health->suspended_ns += since_last_ns;
+    /* One that goes on from before the start is none of this process. */
+    if (stats->suspended_until_ns > 0 && stats->suspended_until_ns != health->suspended_until_ns)
+        health->suspensions++;
+}
+
+static void note_tick(struct health *health, const struct riptide_tick *tick)
+{
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(health->agent);
+    const struct riptide_program_counts opened = health_count_opened(health);
+
+    /* A round whose dump failed ends as well: only one without a failure clears it. */
+    if (!health->is_failure_new)
+        health->failure[0] = '\0';
+    health->is_failure_new = false;
+    if (health->n_ticks > 0)
+        note_interval(health, tick);
+    health->tick = *tick;
+    health->n_ticks++;
+    health->suspended_until_ns = stats->suspended_until_ns;
+    health->unplaced = stats->estimator->overflow - health->overflow;
+    health->overflow = stats->estimator->overflow;
+    minute_note(&health->minute, &opened, tick->finished_ns);
+}
+
+void health_note(struct health *health, const struct riptide_agent_event *event)
+{
+    if (event->kind == RIPTIDE_AGENT_TICK)
+        note_tick(health, event->tick);
+    if (event->kind == RIPTIDE_AGENT_WINDOW && event->outcome->backend == RIPTIDE_PROGRAM)
+        health->program_error = event->outcome->error;
+    if (event->kind == RIPTIDE_AGENT_FAILED) {
+        snprintf(health->failure, sizeof(health->failure), "%s", event->reason);
+        health->is_failure_new = true;
+    }
+}
+
+const char *health_explain_full(const struct health *health, char reason[HEALTH_REASON_BYTES])
+{
+    const struct riptide_estimator_stats *stats = riptide_agent_get_stats(health->agent)->estimator;
+    char largest[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(&stats->largest, largest);
+    snprintf(reason, HEALTH_REASON_BYTES,
+             "%s has %" PRIu32 " of --max-destinations %" PRIu32 ", %s", largest,
+             stats->largest_destinations, health->settings->estimator.max_destinations,
+             stats->is_full ? "as many as any network"
+                            : "a sixteenth, as any /24 or /64 may: its others do not count");
+    return reason;
+}
+
+/* Whether a walk over all destinations could find one. */
+static bool has_such_routes(const struct riptide_applier_stats *stats,
+                            enum riptide_route_state state)
+{
+    switch (state) {
+    case RIPTIDE_ROUTE_APPLIED:
+        return stats->routes_not_taken > 0;
+    case RIPTIDE_ROUTE_FAILED:
+        /* That many were refused at some time: it does not fall. */
+        return stats->failed > 0;
+    case RIPTIDE_ROUTE_LEFT_ALONE:
+        return stats->left_alone > 0;
+    case RIPTIDE_ROUTE_WITHDRAWN:
+        break;
+    }
+    return false;
+}
+
+uint64_t health_find_routes(const struct health *health, enum riptide_route_state state,
+                            struct riptide_route *first)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
+    const struct riptide_window *window;
+    uint32_t cursor = 0;
+    uint64_t n = 0;
+
+    *first = (struct riptide_route){ .error = 0 };
+    if (!has_such_routes(stats, state))
+        return 0;
+    while (riptide_agent_next(health->agent, &cursor, &window) == 0) {
+        if (!window->route || window->route->state != state)
+            continue;
+        /* One without a reason is in force. */
+        if (state == RIPTIDE_ROUTE_APPLIED && !window->route->reason[0])
+            continue;
+        if (n == 0 || strcmp(window->route->reason, REASON_OF_RULES) == 0)
+            *first = *window->route;
+        n++;
+    }
+    return n;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* How the daemon is: what it keeps of the agent's events, for answers, metrics and the log. */
+#ifndef CLI_HEALTH_H
+#define CLI_HEALTH_H
+
+#include "minute.h"
+#include "settings.h"
+
+#include <riptide/agent.h>
+
+struct health {
+    const struct settings *settings;
+    struct riptide_agent *agent;
+    struct minute minute;
+    uint64_t started_ns; /* CLOCK_BOOTTIME */
+    uint64_t n_ticks;
+
+    struct riptide_tick tick;    /* the last one; */
+    uint64_t late_ns;            /* how long after its time it began, */
+    uint64_t suspended_until_ns; /* and, as of then, until when windows are suspended, 0: they are
+                                    not */
+    uint64_t overflow;           /* and what had found no place since the start; */
+    uint64_t unplaced;           /* of these, in its round */
+
+    uint64_t suspensions;  /* since the start */
+    uint64_t paused_ns;    /* since the start: rounds at whose end windows were paused, */
+    uint64_t suspended_ns; /* or suspended */
+    char failure[96];      /* of the last dump; empty: none */
+    bool is_failure_new;   /* it came after the last tick */
+    int program_error;     /* of its last window, -errno; 0: the kernel took that */
+};
+
+/* Keeps what answers need of an event. */
+void health_note(struct health *health, const struct riptide_agent_event *event);
+
+/* Connections that opened since the start, by how; by routes alone, those that closed. */
+struct riptide_program_counts health_count_opened(const struct health *health);
+
+/* Time until windows are tried again; 0: they are given. */
+double health_suspended_s(const struct health *health);
+
+/* Whether the program gives windows. */
+bool health_has_program(const struct health *health);
+
+/*
+ * How many destinations have a route in that state; of those applied, one that TCP does not use.
+ * `first` is one of them, where there is one a route that TCP does not use for a rule of others;
+ * all 0: there is none.
+ */
+uint64_t health_find_routes(const struct health *health, enum riptide_route_state state,
+                            struct riptide_route *first);
+
+enum { HEALTH_REASON_BYTES = 256 };
+
+/* Who has most of the destinations that there can be, or of one network. Returns `reason`. */
+const char *health_explain_full(const struct health *health, char reason[HEALTH_REASON_BYTES]);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Connections of the last minute, for `riptide status`. Pure. */
+#ifndef CLI_MINUTE_H
+#define CLI_MINUTE_H
+
+#include <jansson.h>
+#include <riptide/apply.h>
+
+/* Counters are noted every ten seconds. */
+enum { MINUTE_PARTS = 6 };
+
+struct minute {
+    struct riptide_program_counts then[MINUTE_PARTS]; /* a ring */
+    uint64_t noted_ns;                                /* when the last one was noted */
+    unsigned int n;                                   /* noted so far */
+};
+
+/* Notes counters, if it is time to. */
+void minute_note(struct minute *minute, const struct riptide_program_counts *now, uint64_t now_ns);
+
+/* By how much they have grown in the last 50 to 60 seconds; null: not known. NULL: no memory. */
+json_t *minute_json(const struct minute *minute, const struct riptide_program_counts *now);
+
+#endif

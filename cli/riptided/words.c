@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const char *words_verdict(const struct riptide_verdict *verdict)
+{
+    const bool helps = verdict->time.high < 0 || verdict->retransmitted.high < 0;
+    const bool harms = verdict->time.low > 0 || verdict->retransmitted.low > 0;
+
+    if (helps && harms)
+        return "mixed";
+    if (helps)
+        return "helps";
+    return harms ? "harms" : "none";
+}
+
+void words_route(const struct riptide_route *route, char text[WORDS_BYTES])
+{
+    const char *state = riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state);
+    const char *by = route->backend == RIPTIDE_PROGRAM ? " by the program" : "";
+    const bool has_window =
+        route->state == RIPTIDE_ROUTE_APPLIED || route->state == RIPTIDE_ROUTE_FAILED;
+    const char *reason = route->reason;
+
+    if (route->state == RIPTIDE_ROUTE_WITHDRAWN && !*reason)
+        reason = "by its time to live, or a hint";
+    if (has_window)
+        snprintf(text, WORDS_BYTES, "%s: initcwnd %" PRIu32 "%s%s%s", state, route->initcwnd, by,
+                 *reason ? ": " : "", reason);
+    else
+        snprintf(text, WORDS_BYTES, "%s: %s", state, reason);
+}
