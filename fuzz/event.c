@@ -164,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     while ((message = messages_next(&bytes))) {
         for (uint32_t i = 0; i < router.targets.n; i++)
             router.targets.list[i]->ask = ASK_NOT;
-        router.all_touched[0] = router.all_touched[1] = TOUCH_NONE;
+        router.all_changed[0] = router.all_changed[1] = CHANGE_NONE;
         router.scan_wanted = 0;
         check_as_route(message);
         plan_follow(&router, message);

@@ -4,6 +4,7 @@
  * bounds and lifetimes, and saved as text that loads as the same. The first byte chooses the policy,
  * and whether a valid first line comes before the others.
  */
+#include "policies.h"
 #include "target.h"
 
 #include <riptide/compute.h>
@@ -51,7 +52,6 @@ static void check_again(const struct riptide_estimator *estimator,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static const char *const policies[] = { "paper", "bdp", "careful" };
     static const char head[] = "riptide state 2 saved_ns=0\n";
     struct case_bytes bytes = { data, n };
     uint8_t how = case_u8(&bytes);
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     memcpy(state, head, n_head);
     memcpy(state + n_head, bytes.at, bytes.left);
     riptide_estimator_config_init(&config, sizeof(config));
-    config.policy = riptide_policy_find(policies[how / 2 % 3]);
+    config.policy = riptide_policy_find(policies[how / 2 % N_POLICIES]);
     estimator = make(&config);
     r = riptide_estimator_load(estimator, now_ns, realtime_ns, state, n_state, &error);
     free(state);

@@ -41,7 +41,7 @@ faults=(
     fuzz:config cli/common/config.c 's/"%.100s:%d: /"%.100s %d: /' 'not so'
     fuzz:control cli/riptided/request.c 's/!may_change/false/' 'not so'
     fuzz:event lib/apply/routes/plan.c
-    's/touch_inside(router, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE)/0/' 'not so'
+    's/invalidate_inside(router, &route.dst, is_ours ? CHANGE_ROUTE : CHANGE_BASE)/0/' 'not so'
     fuzz:event lib/common/route.c 's/&route->priority/\&route->table/' 'not so'
     fuzz:event lib/common/route.c 's/&route->ifindex/\&route->table/' 'not so'
     fuzz:state lib/compute/state.c 's/cwnd + 0.5/cwnd + 1.5/' 'not so'

@@ -402,6 +402,16 @@ def test_a_cgroup_that_goes_is_said_and_taken_up_when_it_is_made_again(net, cgro
         cgroups.enter(cgroup)
 
 
+def test_windows_outlast_lease(net, cgroup):
+    """The owner renews it each second; without that, windows end after 30 s."""
+    with Windows(net.host, cgroup) as windows:
+        windows.set("203.0.113.1", 20)
+        end = time.monotonic() + 32
+        while time.monotonic() < end:
+            assert net.connect("203.0.113.1").cwnd() == 20
+            time.sleep(1)
+
+
 def test_windows_after_chroot(net, cgroup, tmp_path):
     with Windows(net.host, cgroup) as windows:
         windows.set("203.0.113.1", 20)

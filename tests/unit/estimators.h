@@ -9,6 +9,7 @@
 #include "agent/parts.h"
 #include "compute/estimator.h"
 #include "internal.h"
+#include "policies.h"
 #include "unit.h"
 
 #include <riptide/agent.h>
@@ -21,8 +22,6 @@ static inline void estimator_freep(struct riptide_estimator **estimatorp)
 }
 
 #define ESTIMATOR CLEANUP(estimator_freep) struct riptide_estimator
-
-static const char *const policies[] = { "paper", "bdp", "careful" };
 
 static inline struct riptide_estimator_config config_of_policy(const char *policy)
 {

@@ -303,3 +303,37 @@ TEST(dispatch_rounds_end_despite_errors)
     assert_int_equal(serve_rounds(agent, 20), -ENOTSOCK);
     assert_null(find_window(agent, 1)->estimate);
 }
+
+/* What decides asks for more evidence with each beginning: a resume without a pause is none. */
+TEST(resume_begins_first_phase)
+{
+    AGENT *agent = AGENT_WITH(0);
+
+    agent->experiment.phase = HOLDOUT_SETTLED;
+    assert_int_equal(riptide_agent_set_paused(agent, false), 0);
+    assert_int_equal(agent->experiment.phase, HOLDOUT_SETTLED);
+    assert_int_equal(riptide_agent_set_paused(agent, true), 0);
+    assert_int_equal(riptide_agent_set_paused(agent, false), 0);
+    assert_int_equal(agent->experiment.phase, HOLDOUT_FIRST);
+}
+
+/* While routes are not withdrawn, destinations that replace others find no place. */
+TEST(overflow_counts_windows)
+{
+    struct riptide_sample sample = { .cwnd = 40 };
+    AGENT *agent = AGENT_WITH(configs.applier.backend = RIPTIDE_ROUTES,
+                              configs.agent.interval_ns = 10 * MS,
+                              configs.estimator.max_destinations = 1,
+                              configs.estimator.policy = riptide_policy_find("paper"));
+
+    assert_int_equal(riptide_agent_start(agent, NULL), 0);
+    assert_int_equal(serve_rounds(agent, 1), 0);
+    break_notifications();
+    for (uint8_t i = 1; i <= 3; i++) {
+        assert_int_equal(riptide_agent_get_stats(agent)->estimator->overflow, 0);
+        sample.dst = peer_of(i);
+        assert_int_equal(riptide_agent_add(agent, &sample), 0);
+        assert_int_equal(serve_rounds(agent, 2), -ENOTSOCK);
+    }
+    assert_int_equal(riptide_agent_get_stats(agent)->estimator->overflow, 1);
+}

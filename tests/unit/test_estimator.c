@@ -284,8 +284,8 @@ static struct riptide_estimator_config any_config(const char *policy)
 TEST(windows_keep_to_bounds_and_lifetimes)
 {
     seed_random();
-    for (size_t i = 0; i < 12; i++) {
-        struct riptide_estimator_config config = any_config(policies[i % 3]);
+    for (size_t i = 0; i < 4 * N_POLICIES; i++) {
+        struct riptide_estimator_config config = any_config(policies[i % N_POLICIES]);
         ESTIMATOR *estimator = estimator_of_config(&config);
         uint32_t told[HOSTS] = { 0 }; /* what it popped */
         uint64_t now_ns = S;
@@ -325,7 +325,7 @@ TEST(samples_added_together_are_as_one_by_one)
 {
     seed_random();
     for (int turn = 0; turn < 20; turn++) {
-        struct riptide_estimator_config config = any_config(policies[turn % 3]);
+        struct riptide_estimator_config config = any_config(policies[turn % N_POLICIES]);
         ESTIMATOR *one_by_one = NULL, *together = NULL;
         uint64_t now_ns = S;
 

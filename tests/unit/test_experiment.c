@@ -315,3 +315,38 @@ TEST(without_an_effect_few_runs_claim_one)
     }
     assert_in_range(claims, 0, RUNS / 20);
 }
+
+/* The group of a source; in the second family, of its /48. */
+static unsigned int group_under(uint32_t seed, const struct riptide_prefix *peer)
+{
+    const struct riptide_sample sample = { .dst = *peer, .arm = RIPTIDE_ARM_WINDOW };
+    const struct outcome outcome = { .sums = { 1 } };
+    static struct experiment experiment;
+    unsigned int group = 0;
+
+    experiment = (struct experiment){ .seed = seed };
+    experiment_enter(&experiment, &sample, &outcome);
+    while (outcomes_count(&experiment.stretch[group], ARM_WINDOW) == 0)
+        assert_true(++group < SOURCE_GROUPS);
+    return group;
+}
+
+/* Who does not know the seed cannot choose sources of one group, or of many. */
+TEST(groups_depend_on_seed)
+{
+    enum { GROUPED = 256 };
+    unsigned int n_same[2] = { 0, 0 };
+
+    for (uint32_t i = 0; i < GROUPED; i++) {
+        const struct riptide_prefix peers[] = {
+            { AF_INET, 32, { 10, 0, (uint8_t)i, 1 } },
+            { AF_INET6, 128, { 0x20, 0x01, 0x0d, 0xb8, 0, (uint8_t)i, 1 } },
+        };
+
+        for (int j = 0; j < 2; j++)
+            n_same[j] += group_under(1, &peers[j]) == group_under(2, &peers[j]);
+    }
+    /* One of 16, by chance. */
+    assert_in_range(n_same[0], 0, GROUPED / 8);
+    assert_in_range(n_same[1], 0, GROUPED / 8);
+}

@@ -7,8 +7,10 @@
 
 TEST(paper_and_bdp_count_open_connections_alone)
 {
-    for (size_t i = 0; i < 2; i++) {
-        ESTIMATOR *estimator = estimator_of_policy(policies[i]);
+    static const char *const of_open[] = { "paper", "bdp" };
+
+    EACH(policy, of_open) {
+        ESTIMATOR *estimator = estimator_of_policy(*policy);
         struct riptide_sample open = busy(60), closed = busy(90);
 
         closed.closed = true;

@@ -169,3 +169,23 @@ TEST_WITH(a_rule_that_cannot_be_removed_for_now_is_an_error_after_eight_setbacks
     assert_int_equal(router_dispatch(&router), -ENOBUFS);
     assert_true(router.own[0].is_in_place && router.own[0].must_remove);
 }
+
+/* Without the claim no request is sent, and the rules count as removed. */
+TEST_WITH(budget_price_and_cap, set_up, tear_down)
+{
+    router.budget = BUDGET_MAX;
+    for (int i = 0; i < 2; i++)
+        router.own[i].is_in_place = router.own[i].must_remove = true;
+    assert_int_equal(sync_remove(&router), 0);
+    assert_int_equal(router.budget, BUDGET_MAX - 2 * COST_REMOVAL);
+    /* A rule that is not in place costs nothing. */
+    router.own[0].must_remove = true;
+    assert_int_equal(sync_remove(&router), 0);
+    assert_int_equal(router.budget, BUDGET_MAX - 2 * COST_REMOVAL);
+    router.budget = -1;
+    plan_tick(&router, 1);
+    assert_int_equal(router.budget, BUDGET_PER_S - 1);
+    /* However long nothing has happened. */
+    plan_tick(&router, 60);
+    assert_int_equal(router.budget, BUDGET_MAX);
+}

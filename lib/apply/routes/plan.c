@@ -124,12 +124,12 @@ void plan_remove_rules(struct router *router)
     router->own[0].must_remove = router->own[1].must_remove = router->is_claimed;
 }
 
-static void touch_target(struct router *router, struct target *target, enum touch touch)
+static void invalidate_target(struct router *router, struct target *target, enum change change)
 {
     if (target->ask != ASK_NOW)
         router->budget--;
     targets_ask(&router->targets, target, ASK_NOW);
-    if (touch == TOUCH_ROUTE)
+    if (change == CHANGE_ROUTE)
         target_set_stale(target);
     router->has_work = true;
     if (target->kernel != KERNEL_ABSENT)
@@ -137,33 +137,34 @@ static void touch_target(struct router *router, struct target *target, enum touc
 }
 
 /*
- * So much may have happened to any destination inside `prefix`: they are asked again, and if one of
+ * Such a change may concern any destination inside `prefix`: they are asked again, and if one of
  * them has a route of ours, the rule of its family is removed first: one request, before many.
  */
-static void touch_inside(struct router *router, const struct riptide_prefix *prefix,
-                         enum touch touch)
+static void invalidate_inside(struct router *router, const struct riptide_prefix *prefix,
+                         enum change change)
 {
     int i = family_index(prefix->family);
     uint32_t first, n;
 
     /* The rule is away, and all are asked after this event as well. */
-    if (router->all_touched[i] >= touch)
+    if (router->all_changed[i] >= change)
         return;
     first = targets_find_inside(&router->targets, prefix, &n);
     for (uint32_t k = first; k < first + n; k++)
-        touch_target(router, router->targets.list[k], touch);
+        invalidate_target(router, router->targets.list[k], change);
     if (prefix->len == 0)
-        router->all_touched[i] = touch;
+        router->all_changed[i] = change;
 }
 
-static void touch_all(struct router *router, enum touch touch)
+static void invalidate_all(struct router *router, enum change change)
 {
     for (int i = 0; i < 2; i++)
-        touch_inside(router, &(const struct riptide_prefix){ .family = families[i] }, touch);
+        invalidate_inside(router, &(const struct riptide_prefix){ .family = families[i] }, change);
 }
 
 /* Likewise for those whose base route leaves by that link, or has that source (NULL: none). */
-static void touch_link(struct router *router, uint32_t ifindex, const struct riptide_prefix *source)
+static void invalidate_link(struct router *router, uint32_t ifindex,
+                            const struct riptide_prefix *source)
 {
     for (uint32_t k = 0; k < router->targets.n; k++) {
         struct target *target = router->targets.list[k];
@@ -173,14 +174,14 @@ static void touch_link(struct router *router, uint32_t ifindex, const struct rip
             continue;
         base = &target->base->route;
         if (base->ifindex == ifindex || (source && prefix_equal(&base->prefsrc, source)))
-            touch_target(router, target, TOUCH_ROUTE);
+            invalidate_target(router, target, CHANGE_ROUTE);
     }
 }
 
-void plan_distrust(struct router *router)
+void plan_resync(struct router *router)
 {
     want_scan(router, SCAN_ALL);
-    touch_all(router, TOUCH_ROUTE);
+    invalidate_all(router, CHANGE_ROUTE);
     plan_remove_rules(router);
 }
 
@@ -239,10 +240,10 @@ static int follow_route(struct router *router, const struct nlmsghdr *message)
     reason_before = routing_reason(&router->routing, i);
     if (is_new && route.table == RT_TABLE_MAIN)
         routing_follow(&router->routing, &route, message->nlmsg_flags);
-    touch_inside(router, &route.dst, is_ours ? TOUCH_ROUTE : TOUCH_BASE);
+    invalidate_inside(router, &route.dst, is_ours ? CHANGE_ROUTE : CHANGE_BASE);
     /* With an address go routes that have it as their source, with a link's last IPv4 one all. */
     if (!is_new && route.type == RTN_LOCAL)
-        touch_link(router, route.ifindex, &route.dst);
+        invalidate_link(router, route.ifindex, &route.dst);
     if (is_ours || routing_reason(&router->routing, i) != reason_before) {
         router->own[i].must_remove = router->is_claimed;
         want_scan(router, SCAN_ROUTES);
@@ -257,10 +258,10 @@ int plan_follow_link(struct router *router, const struct nlmsghdr *message)
 
     if (r <= 0)
         return r;
-    touch_link(router, (uint32_t)header->ifi_index, NULL);
+    invalidate_link(router, (uint32_t)header->ifi_index, NULL);
     /* A route that was ignored without carrier may be used again. */
     if (router->routing.depends_on_carrier)
-        touch_all(router, TOUCH_BASE);
+        invalidate_all(router, CHANGE_BASE);
     return 0;
 }
 
@@ -272,7 +273,7 @@ static int follow_netconf(struct router *router, const struct nlmsghdr *message)
     if (ifindex == 0)
         return -EBADMSG;
     if (ifindex == NETCONFA_IFINDEX_ALL || router->routing.depends_on_carrier)
-        touch_all(router, TOUCH_BASE);
+        invalidate_all(router, CHANGE_BASE);
     return 0;
 }
 
@@ -299,14 +300,14 @@ static int follow(struct router *router, const struct nlmsghdr *message)
         if (!netlink_has_header(message, sizeof(*hop)) || hop->nh_family != AF_INET)
             want_scan(router, SCAN_ROUTES);
     }
-    touch_all(router, TOUCH_BASE);
+    invalidate_all(router, CHANGE_BASE);
     return 0;
 }
 
 void plan_follow(struct router *router, const struct nlmsghdr *message)
 {
     if (follow(router, message) < 0)
-        plan_distrust(router);
+        plan_resync(router);
     /* A foreign route may have gone silently with whatever happened. */
     if (router->routing.has_foreign[0] || router->routing.has_foreign[1])
         want_scan(router, SCAN_ROUTES);

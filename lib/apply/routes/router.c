@@ -90,7 +90,7 @@ int router_read(struct router *router)
     router->stats.malformed += r == RIPTIDE_E_INVALID || r == -EMSGSIZE || walk.left > 0;
     /* Anything may have changed, unless another process sent it (RIPTIDE_E_INVALID). */
     if (r < 0 || walk.left > 0)
-        plan_distrust(router);
+        plan_resync(router);
     return 1;
 }
 
@@ -299,7 +299,7 @@ int router_dispatch(struct router *router)
     /* Answers were lost: the next scan finds out what the batch did. */
     else if (is_transient(r) && router->n_setbacks++ < MAX_SETBACKS) {
         router->stats.overruns++;
-        plan_distrust(router);
+        plan_resync(router);
         r = sync_remove(router);
         /* It stays due: then the next dispatch is another setback. */
         r = is_transient(r) ? 0 : r;

@@ -33,11 +33,11 @@ enum scan_part {
     SCAN_ALL = 0xff,
 };
 
-/* What an event may have done to a destination. */
-enum touch {
-    TOUCH_NONE,
-    TOUCH_BASE,  /* its base route may be another; */
-    TOUCH_ROUTE, /* and our own route may be gone, or changed */
+/* What an event may have changed of a destination. */
+enum change {
+    CHANGE_NONE,
+    CHANGE_BASE,  /* its base route may be another; */
+    CHANGE_ROUTE, /* and our own route may be gone, or changed */
 };
 
 /* Our rule in one family. */
@@ -57,7 +57,7 @@ struct router {
     struct rule_state own[2];
     uint32_t scan_wanted;      /* SCAN_...: of the next scan */
     uint32_t scanning;         /* likewise what the present one has left; 0: none is running */
-    enum touch all_touched[2]; /* since the family's last query */
+    enum change all_changed[2]; /* since the family's last query */
     int64_t budget;            /* no work is begun where it is not above 0 */
     uint32_t round;            /* seconds since all destinations were asked again, below ROUND_S */
     bool is_claimed;           /* the namespace is claimed: rules and routes are written */
@@ -128,7 +128,7 @@ int plan_want(struct router *router, const struct riptide_wanted *wanted);
 void plan_remove_rules(struct router *router);
 
 /* After an unknown change of anything: rules are removed, everything is read again. */
-void plan_distrust(struct router *router);
+void plan_resync(struct router *router);
 
 /*
  * So many seconds have passed: refills the budget, and asks again what failed, and all destinations

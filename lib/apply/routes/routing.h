@@ -12,8 +12,8 @@
 struct link {
     uint32_t ifindex;
     uint32_t mtu_bytes[2]; /* for each of families[]; 0: none, or more than a route can have */
-    uint32_t flags;        /* IFF_UP, IFF_RUNNING, IFF_LOWER_UP, */
-    uint32_t master;       /* and 0 or its master */
+    uint32_t flags;        /* IFF_UP, IFF_RUNNING, IFF_LOWER_UP */
+    uint32_t master;       /* ifindex of the bridge or bond that it belongs to; 0: none */
 };
 
 struct routing {
@@ -27,10 +27,12 @@ struct routing {
      * nothing announces it (rt6_check_neigh in net/ipv6/route.c). So there must be no second
      * gateway, and no route without one to a shorter or the same prefix.
      */
-    bool may_fail_over, is_forwarding;
+    bool may_fail_over;            /* there is such a gateway, or such a route */
+    bool is_forwarding;            /* the host forwards IPv6 */
     struct riptide_prefix gateway; /* the first one; family 0: none */
-    uint32_t gateway_ifindex;
-    uint8_t longest_behind, shortest_direct; /* prefix lengths of routes with a gateway, without */
+    uint32_t gateway_ifindex;      /* of the link to it */
+    uint8_t longest_behind;        /* the longest prefix of routes with a gateway */
+    uint8_t shortest_direct;       /* the shortest prefix of routes without one */
     struct route previous; /* of main in the dump, to detect several routes of one metric */
     /*
      * Until a namespace gets its first IPv4 rule, local and main are one trie, in which the longest

@@ -149,7 +149,7 @@ int scan_step(struct router *router)
     /* A route of some 2,000 hops is too large for the kernel to show, and hides those after it. */
     if (r < 0 && r != -EMSGSIZE && !is_absence(r)) {
         router->scanning = 0;
-        plan_distrust(router);
+        plan_resync(router);
         return r;
     }
     router->is_interrupted |= router->dumps.is_interrupted;
@@ -157,7 +157,7 @@ int scan_step(struct router *router)
     router->scanning &= router->scanning - 1;
     /* A change may have been missed: everything is scanned again. */
     if (!router->scanning && router->is_interrupted)
-        plan_distrust(router);
+        plan_resync(router);
     if (step->type != RTM_GETRULE)
         return 0;
     return sync_check_rules(router, family_index(step->family));

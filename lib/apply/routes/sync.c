@@ -129,11 +129,12 @@ static void write_target(struct writes *writes, struct target *target)
     struct targets *targets = &router->targets;
     void *room;
     const struct target_plan plan = target_plan(target);
+    const struct own_metrics *metrics = &plan.decision.own;
     const struct route own = { .dst = target->wanted.dst,
                                .table = router->config.table,
                                .protocol = OUR_PROTOCOL };
     const bool has_same_window = target->kernel != KERNEL_ABSENT && plan.is_put &&
-                                 target->written.initcwnd == plan.decision.own.initcwnd;
+                                 target->written.initcwnd == metrics->initcwnd;
 
     /* It could overwrite a foreign route. */
     if (plan.is_put && router->routing.has_foreign[family_index(own.dst.family)]) {
@@ -149,9 +150,9 @@ static void write_target(struct writes *writes, struct target *target)
     }
     if (plan.is_put) {
         room = netlink_room(&router->channel);
-        add(writes, target, message_route_put(room, &own, &target->base->route, &plan.decision.own));
+        add(writes, target, message_route_put(room, &own, &target->base->route, metrics));
         targets_set_kernel(targets, target, KERNEL_CURRENT);
-        target->written = plan.decision.own;
+        target->written = *metrics;
         if (!has_same_window)
             target->written_ns = router->now_ns;
     }
@@ -226,7 +227,7 @@ int sync_targets(struct router *router)
     int r;
 
     /* From here on each event concerns all targets anew. */
-    router->all_touched[0] = router->all_touched[1] = TOUCH_NONE;
+    router->all_changed[0] = router->all_changed[1] = CHANGE_NONE;
     take_batch(router, &batch);
     r = sync_resolve(router, batch.asked, batch.n_asked);
     if (r == 0)

@@ -70,10 +70,13 @@ struct target {
 
 struct targets {
     struct target **list; /* by address, with room for `max` */
-    uint32_t n, max;
-    uint32_t n_due[WORKS], at[WORKS]; /* and where the round is that does it */
-    uint32_t n_in_kernel[2];          /* for each of families[] */
-    uint32_t n_left_alone, n_not_taken;
+    uint32_t n;
+    uint32_t max;
+    uint32_t n_due[WORKS];   /* of all, those for which that work is due */
+    uint32_t at[WORKS];      /* the place in the list of the round that does it */
+    uint32_t n_in_kernel[2]; /* with a route of ours, for each of families[] */
+    uint32_t n_left_alone;   /* that were reported so */
+    uint32_t n_not_taken;    /* with a route that TCP does not use */
     struct base *bases;
 };
 
