@@ -28,8 +28,8 @@ static bool is_asked;  /* a request was sent: later messages may answer it */
 static int send_error; /* errno of the next send; 0: it succeeds */
 
 /* What is sent the kernel judges in the tests between namespaces. */
-__extension__ ssize_t sendto(int fd, const void *bytes, size_t n, int flags, const struct sockaddr *to,
-               socklen_t n_to)
+__extension__ ssize_t sendto(int fd, const void *bytes, size_t n, int flags,
+                             const struct sockaddr *to, socklen_t n_to)
 {
     CASE_CHECK(fd >= 0 && bytes && flags == 0 && to && n_to == sizeof(struct sockaddr_nl));
     is_asked = true;
@@ -166,7 +166,8 @@ static void dump(uint8_t family)
     int r;
 
     first_request = netlink.sequence + 1;
-    r = netlink_dump(&netlink, message_dump(netlink_room(&netlink), RTM_GETROUTE, sizeof(struct rtmsg), family, TABLE));
+    r = netlink_dump(&netlink, message_dump(netlink_room(&netlink), RTM_GETROUTE,
+                                            sizeof(struct rtmsg), family, TABLE));
     CASE_CHECK(r == -send_error);
     while (r == 0) {
         n_datagrams = 0;

@@ -41,7 +41,8 @@ static void check_again(const struct riptide_estimator *estimator,
     char *state = riptide_estimator_save(estimator, now_ns, realtime_ns), *again;
 
     CASE_CHECK(state);
-    CASE_CHECK(riptide_estimator_load(other, now_ns, realtime_ns, state, strlen(state), &error) == 0);
+    CASE_CHECK(riptide_estimator_load(other, now_ns, realtime_ns, state, strlen(state), &error) ==
+               0);
     CASE_CHECK(strstr(error.text, "expired: 0, others: 0"));
     again = riptide_estimator_save(other, now_ns, realtime_ns);
     CASE_CHECK(again && strcmp(state, again) == 0);

@@ -59,8 +59,9 @@ class Demo(Testbed):
 
     def window(self):
         """riptided's initial window to the receiver, if it gives one."""
-        routes = self.ask_riptide("sender", "show")["routes"]
-        return next((window for dst, window, *_ in routes if dst == HOSTS["receiver"]), None)
+        shown = self.ask_riptide("sender", "show")
+        rows = [dict(zip(shown["columns"], row)) for row in shown["routes"]]
+        return next((row["window"] for row in rows if row["dst"] == HOSTS["receiver"]), None)
 
     def pace(self):
         """How first flights leave."""

@@ -28,18 +28,23 @@ def read_includes(folder, *places):
     return graph
 
 
-def list_symbols(path, kind):
-    done = subprocess.run(["nm", kind, "--extern-only", "--format=posix", path],
+def list_symbols(objects, kind):
+    """[(object, symbol), ...] of those that are defined, or undefined."""
+    done = subprocess.run(["nm", kind, "--extern-only", "--format=posix", "--print-file-name", *objects],
                           stdout=subprocess.PIPE, text=True, check=True)
-    return {line.split()[0] for line in done.stdout.splitlines()}
+    lines = [line.split(": ", 1) for line in done.stdout.splitlines()]
+    return [(path, rest.split()[0]) for path, rest in lines]
 
 
 def read_symbols(*folders):
     """{object: set of those whose symbols it uses}, of all objects in the folders."""
-    objects = [path for folder in folders for path in sorted(Path(folder).glob("*.o"))]
-    owners = {symbol: path for path in objects for symbol in list_symbols(path, "--defined-only")}
-    return {path: {owners[symbol] for symbol in list_symbols(path, "--undefined-only") & owners.keys()}
-            for path in objects}
+    objects = [str(path) for folder in folders for path in sorted(Path(folder).glob("*.o"))]
+    owners = {symbol: path for path, symbol in list_symbols(objects, "--defined-only")}
+    graph = {}
+    for path, symbol in list_symbols(objects, "--undefined-only"):
+        if symbol in owners:
+            graph.setdefault(path, set()).add(owners[symbol])
+    return graph
 
 
 def main(by, *arguments):

@@ -61,6 +61,16 @@ void text_field(const char *name, const char *format, ...)
     text_wrap(stdout, TEXT_COLUMNS, at, indent, bytes);
 }
 
+void text_append(char *text, size_t bytes, const char *format, ...)
+{
+    const size_t n = strlen(text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text + n, bytes - n, format, args);
+    va_end(args);
+}
+
 const char *text_span(char text[TEXT_SPAN_BYTES], double s)
 {
     static const struct {
@@ -80,7 +90,9 @@ const char *text_time(char text[TEXT_TIME_BYTES], long long seconds, const char 
     const time_t time = (time_t)seconds;
     struct tm tm;
 
-    strftime(text, TEXT_TIME_BYTES, format, localtime_r(&time, &tm));
+    if (!localtime_r(&time, &tm))
+        return "?";
+    strftime(text, TEXT_TIME_BYTES, format, &tm);
     return text;
 }
 

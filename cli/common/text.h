@@ -28,6 +28,10 @@ unsigned int text_limit_fields(unsigned int n_lines);
 unsigned int text_wrap(FILE *out, unsigned int columns, unsigned int at, unsigned int indent,
                        const char *text);
 
+/* Adds to a text of at most `bytes` bytes what of these words has room. */
+void text_append(char *text, size_t bytes, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* The size of text_span's text. */
 #define TEXT_SPAN_BYTES 32
 
@@ -37,7 +41,10 @@ const char *text_span(char text[TEXT_SPAN_BYTES], double s);
 /* The size of text_time's text. */
 #define TEXT_TIME_BYTES 32
 
-/* Seconds since 1970 in local time, by a format of strftime(3), which names the offset (%z). */
+/*
+ * Seconds since 1970 in local time, by a format of strftime(3), whose %z is the offset; "?": no
+ * year has that time.
+ */
 const char *text_time(char text[TEXT_TIME_BYTES], long long seconds, const char *format);
 
 /* Writes an error's line, and cuts one that is longer than its text. Returns the code. */

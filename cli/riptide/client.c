@@ -42,22 +42,34 @@ static int read_answer(int fd, json_t **answerp, struct riptide_error *error)
     return -EREMOTEIO;
 }
 
+/* Sends the line, and reads the answer. */
+static int exchange(int fd, const char *line, json_t **answerp, struct riptide_error *error)
+{
+    /* A daemon that turns us away has said why before it closed. */
+    if (dprintf(fd, "%s\n", line) < 0 && errno != EPIPE)
+        return -errno;
+    return read_answer(fd, answerp, error);
+}
+
 int client_ask(const char *control, json_t *request, json_t **answerp, int *pidp,
                struct riptide_error *error)
 {
     char *line = json_dumps(request, JSON_COMPACT);
-    int fd = socket_connect(control, TIMEOUT_S, pidp), r = fd;
+    int fd, r = -ENOMEM;
 
     *answerp = NULL;
+    *pidp = 0;
     error->text[0] = '\0';
-    /* A daemon that turns us away has said why before it closed. */
-    if (fd >= 0)
-        r = dprintf(fd, "%s\n", line) < 0 && errno != EPIPE ? -errno
-                                                            : read_answer(fd, answerp, error);
-    if (fd >= 0)
-        close(fd);
-    free(line);
     json_decref(request);
+    if (line) {
+        fd = socket_connect(control, TIMEOUT_S, pidp);
+        r = fd;
+        if (fd >= 0) {
+            r = exchange(fd, line, answerp, error);
+            close(fd);
+        }
+    }
+    free(line);
     if (r == -ENOENT || r == -ECONNREFUSED)
         return refuse(error, -ENOENT, "no riptided at %s", control);
     if (r == -EAGAIN)

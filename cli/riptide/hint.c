@@ -4,6 +4,7 @@
  * hints, and lists them. riptided checks the values.
  */
 #include "client.h"
+#include "clock.h"
 #include "commands.h"
 #include "log.h"
 #include "members.h"
@@ -39,42 +40,55 @@ static void print_list(const json_t *answer)
 
 static void print_change(const json_t *answer)
 {
-    const char *reason = text_of(answer, "reason");
+    const char *reason = text_of(answer, "reason"), *removed = text_of(answer, "removed");
+    const char *keeps = json_is_true(get(answer, "is_kept")) ? "keeps" : "ends";
     char window[64], span[TEXT_SPAN_BYTES];
 
-    if (text_of(answer, "removed")[0]) {
-        text_line("%s: the hint is removed, from the next round on%s%s", text_of(answer, "removed"),
+    if (*removed)
+        text_line("%s: the hint is removed, from the next round on%s%s", removed,
                   *reason ? "; a restart may bring it back: " : "", reason);
-        return;
-    }
-    text_line("%s: %s for %s, from the next round on; a restart %s it%s%s", text_of(answer, "dst"),
-              describe(answer, window), text_span(span, real(answer, "for_ms") / 1e3),
-              json_is_true(get(answer, "is_kept")) ? "keeps" : "ends", *reason ? ": " : "", reason);
+    else
+        text_line("%s: %s for %s, from the next round on; a restart %s it%s%s",
+                  text_of(answer, "dst"), describe(answer, window),
+                  text_span(span, real(answer, "for_ms") / 1e3), keeps, *reason ? ": " : "",
+                  reason);
+}
+
+static json_t *make_request(const struct command_options *options)
+{
+    const bool has_time = options->for_ns != RIPTIDE_NEVER_NS;
+    const bool has_max = options->cwnd_max != UINT32_MAX;
+    const uint64_t for_ms = has_time ? options->for_ns / NS_PER_MS : REQUEST_MAX_HINT_MS;
+    json_t *request = json_object();
+
+    add_word(&request, "request", "hint");
+    add_word(&request, "dst", options->operands[0]);
+    add_flag(&request, "off", options->is_off);
+    add_number(&request, "for_ms", for_ms);
+    add_number(&request, "cwnd_max", has_max ? options->cwnd_max : 0);
+    return request;
 }
 
 int hint_run(const struct command_options *options)
 {
     const bool has_limits = options->cwnd_max != UINT32_MAX || options->is_off;
     const bool has_time = options->for_ns != RIPTIDE_NEVER_NS;
+    const bool is_change = options->removes || has_limits || has_time;
+    const bool is_removal = options->removes && !has_limits && !has_time;
+    const bool is_hint = !options->removes && has_limits && options->cwnd_max > 0;
     const char *dst = options->operands[0];
     struct riptide_prefix prefix;
 
-    if (options->n_operands == 0 && !options->removes && !has_limits && !has_time)
+    if (options->n_operands == 0 && !is_change)
         return client_print(options, json_pack("{s:s}", "request", "hints"), print_list);
     if (options->n_operands != 1)
         command_fail(EXIT_USAGE, "one PREFIX is needed");
     if (riptide_prefix_parse(&prefix, dst) != 0)
         command_fail(EXIT_USAGE, "%s: %s", dst, value_prefixes.expected);
-    if (options->removes ? has_limits || has_time : !has_limits || options->cwnd_max == 0)
-        command_fail(EXIT_USAGE, "--max N, above 0, or --off is needed; or --remove without them");
-    if (options->removes)
+    if (is_removal)
         return client_print(options, json_pack("{s:s, s:s}", "request", "unhint", "dst", dst),
                             print_change);
-    return client_print(
-        options,
-        json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", dst, "off",
-                  options->is_off, "for_ms",
-                  has_time ? (json_int_t)(options->for_ns / 1000000) : REQUEST_MAX_HINT_MS,
-                  "cwnd_max", options->cwnd_max == UINT32_MAX ? 0 : (json_int_t)options->cwnd_max),
-        print_change);
+    if (!is_hint)
+        command_fail(EXIT_USAGE, "--max N, above 0, or --off is needed; or --remove without them");
+    return client_print(options, make_request(options), print_change);
 }

@@ -9,20 +9,55 @@
 #include "log.h"
 #include "members.h"
 #include "options.h"
+#include "table.h"
 #include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A row of the daemon's list, whose `columns` name these. The texts are the list's. */
-struct row {
-    const char *dst;
-    json_t *by, *reason; /* either is null */
-    json_int_t window, connections, min_rtt_us;
-    json_int_t saved; /* round trips, by these connections, if each fills its window */
+/* Of the list for people: members of a destination, and what is computed of them. */
+static const struct column columns[] = {
+    { "dst", "DESTINATION", -39, cell_text, NULL },
+    { "window", "WINDOW", 6, cell_some, NULL },
+    { "min_rtt_us", "RTT/ms", 6, cell_ms, NULL },
+    { "connections", "CONNS", 5, cell_count, NULL },
+    { "saved", "SAVED", 5, cell_count, NULL }, /* count_saved */
+    { "by", "BY", 0, cell_text, NULL },
 };
 
-/* A transfer would need n flights from the kernel's own on. */
+#define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+/* A destination of the list. */
+struct row {
+    const json_t *elements;
+    const char *dst;
+    json_int_t window; /* segments; 0: none */
+    json_int_t saved;  /* round trips, by its connections, if each fills its window once */
+};
+
+/* The element of a row that has this name among the columns of the list; NULL: none has. */
+static json_t *find_element(const json_t *list, const json_t *elements, const char *name)
+{
+    const json_t *column;
+    size_t i;
+
+    json_array_foreach(get(list, "columns"), i, column)
+    {
+        if (json_is_string(column) && strcmp(json_string_value(column), name) == 0)
+            return json_array_get(elements, i);
+    }
+    return NULL;
+}
+
+/* A number of windows or connections: more than these can be is an answer that makes no sense. */
+static json_int_t read_count(const json_t *value)
+{
+    const json_int_t n = json_integer_value(value);
+
+    return n >= 0 && n <= UINT32_MAX ? n : 0;
+}
+
+/* A transfer would need so many flights from the kernel's own window on. */
 static json_int_t count_saved(json_int_t window)
 {
     json_int_t n = 0;
@@ -36,16 +71,20 @@ static json_int_t count_saved(json_int_t window)
 static json_t *read_list(const struct command_options *options, const char *within)
 {
     json_t *list = NULL, *routes = json_array(), *page;
-    long long from = 0;
+    long long from, next = 0;
 
     do {
+        from = next;
         page = client_get(options, json_pack("{s:s, s:s*, s:I}", "request", "show", "prefix",
                                              within, "from", (json_int_t)from));
-        from = number(page, "next");
+        next = number(page, "next");
         json_array_extend(routes, json_object_get(page, "routes"));
-        list = list ? list : json_incref(page);
+        if (!list)
+            list = json_incref(page);
         json_decref(page);
-    } while (from > 0);
+    } while (next > from);
+    if (next != 0)
+        command_fail(EXIT_FAILURE, "the answer of riptided is malformed: its list has no end");
     json_object_set_new(list, "routes", routes);
     json_object_del(list, "next");
     return list;
@@ -61,40 +100,54 @@ static int compare(const void *left, const void *right)
     return strcmp(a->dst, b->dst);
 }
 
+static void read_row(struct row *row, const json_t *list, const json_t *elements)
+{
+    const char *dst = json_string_value(find_element(list, elements, "dst"));
+    const json_int_t connections = read_count(find_element(list, elements, "connections"));
+
+    row->elements = elements;
+    row->dst = dst ? dst : "";
+    row->window = read_count(find_element(list, elements, "window"));
+    row->saved = connections * count_saved(row->window);
+}
+
+static void put_row(const struct row *row, const json_t *list)
+{
+    const char *reason = json_string_value(find_element(list, row->elements, "reason"));
+    json_t *members = json_object(), *element;
+
+    add_number(&members, "saved", (uint64_t)row->saved);
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        element = find_element(list, row->elements, columns[i].name);
+        if (element)
+            add_member(&members, columns[i].name, json_incref(element));
+    }
+    table_put_row(columns, N_COLUMNS, members);
+    json_decref(members);
+    text_field("", "%s", reason ? reason : "");
+}
+
 static void print_list(const json_t *list, uint32_t top)
 {
     const char *off = text_of(list, "off");
-    const json_t *routes = get(list, "routes");
+    const json_t *routes = get(list, "routes"), *elements;
     const size_t n = json_array_size(routes);
     const size_t n_shown = top > 0 && top < n ? top : n;
     struct row *rows = calloc(n + 1, sizeof(*rows));
     size_t n_given = 0, i;
-    json_t *line;
 
     if (!rows)
         command_fail(EXIT_FAILURE, "no memory for %zu destinations", n);
-    json_array_foreach(routes, i, line)
+    json_array_foreach(routes, i, elements)
     {
-        json_unpack(line, "[s, I, o, I, I, o]", &rows[i].dst, &rows[i].window, &rows[i].by,
-                    &rows[i].connections, &rows[i].min_rtt_us, &rows[i].reason);
-        rows[i].saved = rows[i].connections * count_saved(rows[i].window);
+        read_row(&rows[i], list, elements);
         n_given += rows[i].window > 0;
     }
     qsort(rows, n, sizeof(*rows), compare);
     text_field("off", "%s", off);
-    printf("%-39s WINDOW RTT/ms CONNS SAVED BY\n", "DESTINATION");
-    for (i = 0; i < n_shown; i++) {
-        const struct row *row = &rows[i];
-        const double rtt_ms = (double)row->min_rtt_us / 1e3;
-
-        printf("%-39s ", row->dst);
-        printf(row->window ? "%6lld" : "     -", (long long)row->window);
-        printf(rtt_ms > 0 ? " %6.*f" : "      -", rtt_ms < 999.95, rtt_ms);
-        printf(" %5lld %5lld %s\n", (long long)row->connections, (long long)row->saved,
-               json_is_null(row->by) ? "-" : json_string_value(row->by));
-        if (!json_is_null(row->reason))
-            text_field("", "%s", json_string_value(row->reason));
-    }
+    table_put_headings(columns, N_COLUMNS);
+    for (i = 0; i < n_shown; i++)
+        put_row(&rows[i], list);
     if (n_shown < n)
         printf("... %zu more (--top 0), sorted by SAVED\n", n - n_shown);
     printf("%zu with a %swindow; %zu without\n", n_given, *off ? "learned " : "", n - n_given);
@@ -106,93 +159,127 @@ static bool is_applied(const json_t *backend)
     return strcmp(text_of(backend, "state"), "applied") == 0;
 }
 
-static void put_window(const json_t *answer, const json_t *window)
+/* Connections that count, and why others do not. */
+static void put_connections(const json_t *window)
 {
-    const char *hint = text_of(window, "hint"), *reason, *lead = "; left out: ";
-    char left_out[96] = "", end[TEXT_SPAN_BYTES + 16] = "", span[TEXT_SPAN_BYTES];
-    char flights[160] = "", by[RIPTIDE_PREFIX_TEXT_BYTES + 32] = "";
-    json_t *value;
-    int n = 0;
+    char left_out[TEXT_BYTES] = "", span[TEXT_SPAN_BYTES];
+    const char *reason;
+    json_t *n;
 
-    json_object_foreach(json_object_get(window, "left_out"), reason, value)
+    json_object_foreach(json_object_get(window, "left_out"), reason, n)
     {
-        if (json_integer_value(value) == 0)
-            continue;
-        n += snprintf(left_out + n, sizeof(left_out) - (size_t)n, "%s%lld %s", lead,
-                      (long long)json_integer_value(value), reason);
-        lead = ", ";
+        if (json_integer_value(n) != 0)
+            text_append(left_out, sizeof(left_out), "%s%" JSON_INTEGER_FORMAT " %s",
+                        left_out[0] ? ", " : "; left out: ", json_integer_value(n), reason);
     }
     text_field("connections", "%lld counted, %s ago%s", number(window, "connections"),
                text_span(span, real(window, "age_s")), left_out);
+}
+
+static void put_path(const json_t *window)
+{
+    char flights[160] = "";
+
     if (json_is_integer(get(window, "wait")))
-        snprintf(flights, sizeof(flights),
-                 "; first flights that fit: %lld of the %lld for a raise; evidence of losses: "
-                 "%lld of the 16 at which it is paced or shrinks",
-                 number(window, "fitting"), number(window, "wait"), number(window, "against"));
+        text_append(flights, sizeof(flights),
+                    "; first flights that fit: %lld of the %lld for a raise; evidence of losses: "
+                    "%lld of the 16 at which it is paced or shrinks",
+                    number(window, "fitting"), number(window, "wait"), number(window, "against"));
     if (real(window, "min_rtt_ms") > 0)
         text_field("path", "round trip %.1f ms%s", real(window, "min_rtt_ms"), flights);
+}
+
+static void put_bounds(const json_t *window)
+{
+    const char *hint = text_of(window, "hint");
+    const char *kind = json_is_true(get(window, "is_section")) ? "section" : "hint";
+    const bool has_base = number(window, "base_cwnd") > 0;
+    char by[RIPTIDE_PREFIX_TEXT_BYTES + 32] = "";
+
+    if (hint[0])
+        text_append(by, sizeof(by), ", by the %s for %s", kind, hint);
+    text_field("bounds", "%lld to %lld%s%s", number(window, "cwnd_min"), number(window, "cwnd_max"),
+               by, has_base ? "; not below the route of main" : "");
+}
+
+static void put_window(const json_t *answer, const json_t *window)
+{
+    char end[TEXT_SPAN_BYTES + 16] = "", span[TEXT_SPAN_BYTES];
+
+    put_connections(window);
+    put_path(window);
     if (real(window, "smoothed") > 0)
         text_field("computed", "%.1f segments, by policy %s", real(window, "smoothed"),
                    text_of(answer, "policy"));
     if (number(window, "cwnd") == 0)
         return;
-    if (hint[0])
-        snprintf(by, sizeof(by), ", by the %s for %s",
-                 json_is_true(get(window, "is_section")) ? "section" : "hint", hint);
-    text_field("bounds", "%lld to %lld%s%s", number(window, "cwnd_min"), number(window, "cwnd_max"),
-               by, number(window, "base_cwnd") ? "; not below the route of main" : "");
+    put_bounds(window);
     if (json_is_number(get(window, "expires_s")))
-        snprintf(end, sizeof(end), ", for %s more", text_span(span, real(window, "expires_s")));
+        text_append(end, sizeof(end), ", for %s more", text_span(span, real(window, "expires_s")));
     text_field("window", "%lld segments%s", number(window, "cwnd"), end);
 }
 
-/* What one of the two has. */
+/* What the program or the route has. */
 static void put_backend(const char *name, const json_t *backend)
 {
     const char *reason = text_of(backend, "reason");
+    const char *state = is_applied(backend) ? "not given" : text_of(backend, "state");
+    const long long pacing_percent = number(backend, "pacing_percent");
     const double held_out = real(backend, "holdout_percent");
-    char pacing[64] = "", holdout[64] = "";
+    char more[128] = "";
 
-    if (number(backend, "pacing_percent") > 0)
-        snprintf(pacing, sizeof(pacing), ", paced over %lld %% of a round trip",
-                 number(backend, "pacing_percent"));
+    if (pacing_percent > 0)
+        text_append(more, sizeof(more), ", paced over %lld %% of a round trip", pacing_percent);
     if (held_out > 0)
-        snprintf(holdout, sizeof(holdout), ", %g %% of connections held out", held_out);
+        text_append(more, sizeof(more), ", %g %% of connections held out", held_out);
     if (is_applied(backend) && !*reason)
-        text_field(name, "%lld segments%s%s", number(backend, "initcwnd"), pacing, holdout);
+        text_field(name, "%lld segments%s", number(backend, "initcwnd"), more);
     else if (json_is_object(backend))
-        text_field(name, "%s%s%s", is_applied(backend) ? "not given" : text_of(backend, "state"),
-                   *reason ? ": " : "", reason);
+        text_field(name, "%s%s%s", state, *reason ? ": " : "", reason);
 }
 
-/* The latest first. */
+/* The latest first, which has the offset of the local time. */
 static void put_changes(const json_t *changes)
 {
-    char text[TEXT_BYTES] = "", time[TEXT_TIME_BYTES], window[32];
+    const char *format = "%H:%M:%S %z";
+    char text[TEXT_BYTES] = "", time[TEXT_TIME_BYTES];
     const json_t *change;
     size_t i;
-    int n = 0;
 
     json_array_foreach(changes, i, change)
     {
-        snprintf(window, sizeof(window), "%lld", number(change, "initcwnd"));
-        n +=
-            snprintf(text + n, sizeof(text) - (size_t)n, "%s%s %s %s", i ? ", " : "",
-                     text_time(time, number(change, "time"), i ? "%H:%M:%S" : "%H:%M:%S %z"),
-                     text_of(change, "by"), is_applied(change) ? window : text_of(change, "state"));
+        text_append(text, sizeof(text), "%s%s %s ", i > 0 ? ", " : "",
+                    text_time(time, number(change, "time"), format), text_of(change, "by"));
+        if (is_applied(change))
+            text_append(text, sizeof(text), "%lld", number(change, "initcwnd"));
+        else
+            text_append(text, sizeof(text), "%s", text_of(change, "state"));
+        format = "%H:%M:%S";
     }
     text_field("changes", "%s", text);
+}
+
+/* The route that TCP takes now. */
+static void put_kernel(const json_t *kernel)
+{
+    const long long initcwnd = number(kernel, "initcwnd");
+    const bool has_initcwnd = initcwnd > 0;
+
+    if (json_is_object(kernel))
+        text_field("kernel", "takes %s of table %lld, initcwnd %lld%s", text_of(kernel, "dst"),
+                   number(kernel, "table"), has_initcwnd ? initcwnd : TCP_INIT_CWND,
+                   has_initcwnd ? "" : " (the kernel's)");
 }
 
 static void print_derivation(const char *dst, const json_t *answer)
 {
     const char *reason = text_of(answer, "reason"), *destination = text_of(answer, "destination");
-    const json_t *kernel = get(answer, "kernel");
-    const long long cwnd = number(answer, "starts_with"), initcwnd = number(kernel, "initcwnd");
+    const long long cwnd = number(answer, "starts_with");
+    const bool is_kernels = *reason && cwnd == TCP_INIT_CWND;
 
     if (cwnd > 0)
         text_line("%s: connections start with %lld segments%s", dst, cwnd,
-                  *reason && cwnd == TCP_INIT_CWND ? " (the kernel's)" : "");
+                  is_kernels ? " (the kernel's)" : "");
     else
         text_line("%s: no connection can start", dst);
     text_field("why", "%s", reason);
@@ -202,19 +289,26 @@ static void print_derivation(const char *dst, const json_t *answer)
         put_window(answer, get(answer, "window"));
     put_backend("program", get(answer, "program"));
     put_backend("route", get(answer, "route"));
-    if (json_is_object(kernel))
-        text_field("kernel", "takes %s of table %lld, initcwnd %lld%s", text_of(kernel, "dst"),
-                   number(kernel, "table"), initcwnd ? initcwnd : TCP_INIT_CWND,
-                   initcwnd ? "" : " (the kernel's)");
+    put_kernel(get(answer, "kernel"));
     put_changes(get(answer, "changes"));
     text_field("do", "%s", text_of(answer, "do"));
+}
+
+/* Whether the prefix has several destinations, by the answer about the first of them. */
+static bool is_of_several(const struct riptide_prefix *within, const json_t *answer)
+{
+    struct riptide_prefix destination;
+
+    if (riptide_prefix_parse(&destination, text_of(answer, "destination")) != 0)
+        return true;
+    return destination.len > within->len;
 }
 
 int show_run(const struct command_options *options)
 {
     const char *operand = options->n_operands > 0 ? options->operands[0] : NULL;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES] = "";
-    struct riptide_prefix within, destination;
+    struct riptide_prefix within;
     json_t *answer = NULL;
     bool is_list = true;
 
@@ -225,9 +319,7 @@ int show_run(const struct command_options *options)
             command_fail(EXIT_USAGE, "%s: %s", operand, value_prefixes.expected);
         riptide_prefix_format(&within, dst);
         answer = client_get(options, json_pack("{s:s, s:s}", "request", "explain", "dst", dst));
-        /* A prefix of several destinations is a list. */
-        is_list = riptide_prefix_parse(&destination, text_of(answer, "destination")) != 0 ||
-                  destination.len > within.len;
+        is_list = is_of_several(&within, answer);
     }
     if (is_list) {
         json_decref(answer);

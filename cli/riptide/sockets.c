@@ -30,18 +30,41 @@ struct riptide_observer *sockets_open(const struct command_options *options)
     return observer;
 }
 
-void sockets_dump(struct riptide_observer *observer, void *userdata,
-                  void (*take)(void *userdata, const struct riptide_sample *sample))
+/* Gives the samples of one buffer. Returns the last outcome; *has_anyp: there were some. */
+static int take_buffer(struct riptide_observer *observer, void *userdata, sockets_function *take,
+                       bool *has_anyp)
+{
+    const struct riptide_sample *samples[RIPTIDE_POPPED_SAMPLES];
+    size_t n;
+    int r;
+
+    *has_anyp = false;
+    do {
+        n = 0;
+        do
+            r = riptide_observer_pop(observer, &samples[n]);
+        while (r == 0 && ++n < RIPTIDE_POPPED_SAMPLES);
+        if (n > 0) {
+            *has_anyp = true;
+            take(userdata, samples, n);
+        }
+    } while (r == 0);
+    return r;
+}
+
+void sockets_dump(struct riptide_observer *observer, void *userdata, sockets_function *take)
 {
     struct pollfd fd = { .fd = riptide_observer_get_fd(observer), .events = POLLIN };
-    const struct riptide_sample *sample;
     int r = riptide_observer_start(observer);
+    bool has_any;
 
     while (r >= 0 && r != RIPTIDE_E_DONE) {
-        poll(&fd, 1, -1);
         r = riptide_observer_dispatch(observer);
-        while (r >= 0 && (r = riptide_observer_pop(observer, &sample)) == 0)
-            take(userdata, sample);
+        if (r >= 0)
+            r = take_buffer(observer, userdata, take, &has_any);
+        /* There is no other work: only an empty socket is waited for. */
+        if (r == RIPTIDE_E_AGAIN && !has_any)
+            poll(&fd, 1, -1);
     }
     if (r < 0)
         command_fail(EXIT_FAILURE, "%s", strerror(-r));

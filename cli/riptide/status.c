@@ -31,72 +31,120 @@ static void put_working(const json_t *status)
                by_routes ? "that closed had a window" : "due a window got it, or are held out");
 }
 
-static void put_figures(const json_t *status)
+/* What an operator has to know. */
+static void put_cautions(const json_t *status)
 {
-    const json_t *apply = get(status, "apply"), *minute = get(apply, "last_minute");
-    const json_t *round = get(status, "round"), *effect = get(apply, "effect");
-    const json_t *time = get(effect, "time"), *retransmitted = get(effect, "retransmitted");
+    const json_t *apply = get(status, "apply");
     const bool by_routes = strcmp(text_of(apply, "by"), "routes") == 0;
-    char span[TEXT_SPAN_BYTES], ago[TEXT_SPAN_BYTES], median[48] = "";
+    const double in_force_percent = real(status, "in_force_percent");
 
-    if (number(minute, "cwnd_median") > 0)
-        snprintf(median, sizeof(median), "; half have %lld segments or fewer",
-                 number(minute, "cwnd_median"));
-    /* What an operator has to know comes before figures, as there may be no room for all. */
     if (*text_of(status, "state_failure"))
         text_field("state", "not saved: %s", text_of(status, "state_failure"));
     if (number(status, "hints") > 0)
         text_field("hints", "%lld in force: riptide hint", number(status, "hints"));
-    if (!strcmp(text_of(apply, "asked"), "auto") && by_routes)
+    if (strcmp(text_of(apply, "asked"), "auto") == 0 && by_routes)
         text_field("apply", "auto chose routes: %s", text_of(apply, "why"));
-    if (real(status, "in_force_percent") < 99.5 && !json_is_true(get(status, "dry_run")))
-        text_field("in force", "%.0f %% of the last minute", real(status, "in_force_percent"));
-    /* Those by routes alone are known when they close. */
-    if (number(minute, "opened") > 0)
-        text_field("last minute", "%lld %s: %lld with %s, %lld held out, %lld without%s",
-                   number(minute, "opened"), by_routes ? "closed" : "to destinations with a window",
-                   number(minute, "given"), by_routes ? "a window" : "it",
-                   number(minute, "held_out"), number(minute, "without"), median);
+    if (in_force_percent < 99.5 && !json_is_true(get(status, "dry_run")))
+        text_field("in force", "%.0f %% of the last minute", in_force_percent);
+}
+
+/* Connections of the last minute; those by routes alone are known when they close. */
+static void put_minute(const json_t *apply)
+{
+    const json_t *minute = get(apply, "last_minute");
+    const bool by_routes = strcmp(text_of(apply, "by"), "routes") == 0;
+    char median[48] = "";
+
+    if (number(minute, "opened") == 0)
+        return;
+    if (number(minute, "cwnd_median") > 0)
+        text_append(median, sizeof(median), "; half have %lld segments or fewer",
+                    number(minute, "cwnd_median"));
+    text_field("last minute", "%lld %s: %lld with %s, %lld held out, %lld without%s",
+               number(minute, "opened"), by_routes ? "closed" : "to destinations with a window",
+               number(minute, "given"), by_routes ? "a window" : "it", number(minute, "held_out"),
+               number(minute, "without"), median);
+}
+
+static void put_effect(const json_t *effect)
+{
+    const json_t *time = get(effect, "time"), *retransmitted = get(effect, "retransmitted");
+    const double holdout_percent = real(effect, "holdout_percent");
+
     if (json_is_object(time))
         text_field("effect",
                    "time %+.1f %% (%+.1f to %+.1f), retransmitted %+.1f points (%+.1f to %+.1f); "
                    "%g %% held out",
                    100 * real(time, "change"), 100 * real(time, "low"), 100 * real(time, "high"),
                    100 * real(retransmitted, "change"), 100 * real(retransmitted, "low"),
-                   100 * real(retransmitted, "high"), real(effect, "holdout_percent"));
+                   100 * real(retransmitted, "high"), holdout_percent);
     else if (json_is_object(effect))
-        text_field("effect", "%s; %g %% held out", text_of(effect, "reason"),
-                   real(effect, "holdout_percent"));
+        text_field("effect", "%s; %g %% held out", text_of(effect, "reason"), holdout_percent);
+}
+
+/* There may be no room for all: cautions come before figures. */
+static void put_figures(const json_t *status)
+{
+    const json_t *apply = get(status, "apply"), *round = get(status, "round");
+    char uptime[TEXT_SPAN_BYTES], ago[TEXT_SPAN_BYTES];
+
+    put_cautions(status);
+    put_minute(apply);
+    put_effect(get(apply, "effect"));
     text_field("destinations", "%lld learned, at most %lld; left alone: %lld",
                number(status, "destinations"), number(status, "max_destinations"),
                number(status, "left_alone"));
     if (json_is_object(round))
         text_field("daemon", "process %lld, running for %s, last round %s ago",
-                   number(status, "pid"), text_span(span, real(status, "uptime_s")),
+                   number(status, "pid"), text_span(uptime, real(status, "uptime_s")),
                    text_span(ago, real(round, "ago_s")));
+}
+
+static void put_hour(const json_t *hour)
+{
+    const json_t *effect = get(hour, "effect");
+    const double sent = real(hour, "sent_segs");
+    char begin[TEXT_TIME_BYTES], retransmitted[16] = "-";
+
+    if (sent > 0)
+        snprintf(retransmitted, sizeof(retransmitted), "%.2f %%",
+                 100 * real(hour, "retrans_segs") / sent);
+    printf("%s %8lld %8lld %8lld %13s", text_time(begin, number(hour, "hour"), "%b %d %H:%M"),
+           number(hour, "with_window"), number(hour, "held_out"), number(hour, "without"),
+           retransmitted);
+    if (json_is_object(effect))
+        printf(" %+.0f %% (%+.0f to %+.0f)", 100 * real(effect, "time"), 100 * real(effect, "low"),
+               100 * real(effect, "high"));
+    putchar('\n');
+}
+
+/* For how long no windows were given, if at all. */
+static void put_off(const json_t *hour)
+{
+    const double paused_s = real(hour, "paused_s"), suspended_s = real(hour, "suspended_s");
+    char text[128] = "", span[TEXT_SPAN_BYTES];
+
+    if (paused_s > 0)
+        text_append(text, sizeof(text), "paused for %s", text_span(span, paused_s));
+    if (suspended_s > 0)
+        text_append(text, sizeof(text), "%ssuspended for %s", paused_s > 0 ? ", " : "",
+                    text_span(span, suspended_s));
+    text_field("", "%s", text);
 }
 
 /* A line for each hour that is known, in local time. */
 static void print_hours(const json_t *answer)
 {
-    const json_t *hour, *effect;
-    char begin[TEXT_TIME_BYTES];
+    const json_t *hour;
+    char offset[TEXT_TIME_BYTES];
     size_t i;
 
-    printf("HOUR %s   WINDOW HELD OUT  WITHOUT    RETR TIME WITH WINDOWS PAUSED/SUSP.\n",
-           text_time(begin, time(NULL), "(%z)"));
+    printf("HOUR %s   WINDOW HELD OUT  WITHOUT RETRANSMITTED TIME WITH WINDOWS\n",
+           text_time(offset, time(NULL), "(%z)"));
     json_array_foreach(get(answer, "hours"), i, hour)
     {
-        effect = get(hour, "effect");
-        printf("%s %8lld %8lld %8lld", text_time(begin, number(hour, "hour"), "%b %d %H:%M"),
-               number(hour, "with_window"), number(hour, "held_out"), number(hour, "without"));
-        printf(number(hour, "sent_segs") > 0 ? " %5.2f %%" : "       -",
-               100 * real(hour, "retrans_segs") / real(hour, "sent_segs"));
-        if (json_is_object(effect))
-            printf(" %+.0f %% (%+.0f to %+.0f)", 100 * real(effect, "time"),
-                   100 * real(effect, "low"), 100 * real(effect, "high"));
-        printf("%s%s\n", number(hour, "paused_s") > 0 ? " P" : "",
-               number(hour, "suspended_s") > 0 ? " S" : "");
+        put_hour(hour);
+        put_off(hour);
     }
 }
 

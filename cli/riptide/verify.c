@@ -31,27 +31,41 @@ enum { MOST_TRIES = 20 };
 /* Of --accepted. */
 enum { WATCHED_S = 10, INTERVAL_NS = 20000000, MAX_CONNECTIONS = 20 };
 
+/* Returns the length of the address. */
+static socklen_t make_address(const struct riptide_prefix *peer, uint16_t port,
+                              struct sockaddr_storage *address)
+{
+    struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(port) };
+    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+
+    if (peer->family == AF_INET) {
+        memcpy(&v4.sin_addr, peer->addr, sizeof(v4.sin_addr));
+        memcpy(address, &v4, sizeof(v4));
+        return sizeof(v4);
+    }
+    memcpy(&v6.sin6_addr, peer->addr, sizeof(v6.sin6_addr));
+    memcpy(address, &v6, sizeof(v6));
+    return sizeof(v6);
+}
+
 /* Opens the connection, reads it, and closes it. An older kernel fills less of `info`. */
 static int connect_once(const struct riptide_prefix *peer, uint16_t port, struct tcp_info *info)
 {
     const struct timeval timeout = { .tv_sec = TIMEOUT_S };
-    struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(port) };
-    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
-    const bool is_v4 = peer->family == AF_INET;
+    struct sockaddr_storage address;
+    const socklen_t address_bytes = make_address(peer, port, &address);
     socklen_t info_bytes = sizeof(*info);
     int fd = socket(peer->family, SOCK_STREAM | SOCK_CLOEXEC, 0), r = 0;
 
     if (fd < 0)
         return -errno;
-    memcpy(&v4.sin_addr, peer->addr, sizeof(v4.sin_addr));
-    memcpy(&v6.sin6_addr, peer->addr, sizeof(v6.sin6_addr));
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-    if (connect(fd, is_v4 ? (const void *)&v4 : (const void *)&v6,
-                is_v4 ? sizeof(v4) : sizeof(v6)) < 0 ||
+    if (connect(fd, (const struct sockaddr *)&address, address_bytes) < 0 ||
         getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &info_bytes) < 0)
-        r = errno == EINPROGRESS ? -ETIMEDOUT : -errno;
+        r = -errno;
     close(fd);
-    return r;
+    /* So the kernel says that the time is over. */
+    return r == -EINPROGRESS ? -ETIMEDOUT : r;
 }
 
 /* Why the connection does not start with riptided's window. */
@@ -110,10 +124,9 @@ struct watch {
     size_t n;
 };
 
-/* Prints a connection as it is first seen. */
-static void take(void *userdata, const struct riptide_sample *sample)
+/* Prints a connection if it is seen for the first time, and nothing has been acknowledged. */
+static void watch_one(struct watch *watch, const struct riptide_sample *sample)
 {
-    struct watch *watch = userdata;
     char peer[RIPTIDE_PREFIX_TEXT_BYTES];
 
     if (sample->acked_bytes > 0 || watch->n == MAX_CONNECTIONS)
@@ -127,6 +140,12 @@ static void take(void *userdata, const struct riptide_sample *sample)
     if (watch->n == 1)
         printf("%-39s  PORT BEGAN\n", "PEER");
     printf("%-39s %5u %5" PRIu32 "\n", peer, sample->local_port, sample->cwnd);
+}
+
+static void take(void *userdata, const struct riptide_sample *const *samples, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        watch_one(userdata, samples[i]);
 }
 
 /*

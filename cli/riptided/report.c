@@ -7,26 +7,33 @@
 #include <inttypes.h>
 #include <sys/socket.h>
 
+/* To which connections windows are given: "203.0.113.0/24 and others but some, some ports". */
+static void describe_scope(const struct riptide_scope *scope, char text[128])
+{
+    char first[RIPTIDE_PREFIX_TEXT_BYTES] = "all destinations";
+
+    if (scope->n_learn > 0)
+        riptide_prefix_format(&scope->learn[0], first);
+    snprintf(text, 128, "%s%s%s%s", first, scope->n_learn > 1 ? " and others" : "",
+             scope->n_exclude > 0 ? " but some" : "",
+             scope->n_local_ports + scope->n_remote_ports > 0 ? ", some ports" : "");
+}
+
 void report_start(const struct daemon *daemon)
 {
     const struct settings *settings = daemon->settings;
     const struct riptide_agent_stats *agent = riptide_agent_get_stats(daemon->agent);
     const struct riptide_applier_stats *stats = agent->applier;
     const char *by = riptide_name(RIPTIDE_NAMES_BACKEND, stats->backend);
-    const struct riptide_scope *scope = &settings->observer.scope;
-    char first[RIPTIDE_PREFIX_TEXT_BYTES] = "all destinations";
     struct riptide_verdict verdict;
+    char scope[128];
 
-    if (scope->n_learn > 0)
-        riptide_prefix_format(&scope->learn[0], first);
+    describe_scope(&settings->observer.scope, scope);
     riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict));
     log_event(LOG_INFO, &(struct log_fields){ .event = "start" },
-              "started%s, version %s: windows by %s to %s%s%s%s, policy %s, %g %% held out, hints: "
-              "%zu",
+              "started%s, version %s: windows by %s to %s, policy %s, %g %% held out, hints: %zu",
               agent->is_paused ? ", paused until `riptide resume`" : "", riptide_version(),
-              stats->backend == RIPTIDE_BOTH ? "program and routes" : by, first,
-              scope->n_learn > 1 ? " and others" : "", scope->n_exclude > 0 ? " but some" : "",
-              scope->n_local_ports + scope->n_remote_ports > 0 ? ", some ports" : "",
+              stats->backend == RIPTIDE_BOTH ? "program and routes" : by, scope,
               settings->estimator.policy->name, verdict.holdout_percent, daemon->hints.n);
     if (stats->why)
         log_event(LOG_INFO, &(struct log_fields){ .event = "backend", .reason = stats->why },

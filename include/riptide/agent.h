@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Agent: the three stages on one fd and one clock. riptided is an agent with the defaults. Windows
- * reach the kernel also where the host pops no events. Where it pops none between the beginnings of
- * two rounds, those of windows are dropped; riptide_agent_next has all windows. After the stop, and
- * in a child of fork(2), calls that change it return -ESHUTDOWN and -ECHILD.
+ * Agent: the three stages on one fd and one clock. riptided is an agent with the defaults.
  *
- * Where the others take 2 % more time than those held out, or retransmit 2 points more, without a
- * gain that outweighs it, windows are suspended: for ten minutes to a day (docs/verdict.md).
+ * Windows reach the kernel also where the host pops no events. Where it pops none from the
+ * beginning of a round to that of the next, events about windows are dropped; riptide_agent_next
+ * has all. After the stop, calls that change an agent return -ESHUTDOWN; in a child of fork(2),
+ * -ECHILD.
+ *
+ * An agent suspends windows, for ten minutes to a day, where connections with a window take 2 %
+ * more time than those held out, or retransmit 2 points more, and no gain outweighs it
+ * (docs/verdict.md).
  */
 #ifndef RIPTIDE_AGENT_H
 #define RIPTIDE_AGENT_H
@@ -24,18 +27,19 @@ struct riptide_agent;
 struct riptide_agent_config {
     size_t size;          /* of this struct, as the caller was compiled */
     uint64_t interval_ns; /* paper: i_u; 10 ms to an hour, below ttl_ns; default 1 s */
-    /* NULL: defaults. The applier's max_windows is not read: it is twice max_destinations. */
-    const struct riptide_observer_config *observer;
-    const struct riptide_estimator_config *estimator;
-    const struct riptide_applier_config *applier;
+    const struct riptide_observer_config *observer;   /* NULL: the defaults, as of the others */
+    const struct riptide_estimator_config *estimator; /* its policy must outlive the agent */
+    const struct riptide_applier_config *applier; /* max_windows is not read: it is twice the
+                                                     estimator's max_destinations */
     /*
-     * The share of one core that dumps may take, 0 to 1: the interval stretches to no more than
-     * that, but to half of the time to live at most; 0: it is fixed; default 0.05.
+     * The share of one core that dumps may take, 0 to 1, default 0.05. Where they would take more,
+     * the interval becomes longer, but no longer than half of ttl_ns. 0: it is fixed.
      */
     double max_share;
     /*
-     * Absolute path (each use resolves it) of a file with windows, hints with an end, the pause and
-     * outcomes: loaded at the start, saved at the stop and by riptide_agent_save. Default NULL.
+     * The file for windows, hints that end within 366 days, the pause and outcomes of connections.
+     * It is loaded at the start, and saved at the stop and by riptide_agent_save. An absolute path,
+     * which each use resolves anew. NULL (default): there is none.
      */
     const char *state;
 };
@@ -60,23 +64,24 @@ struct riptide_window {
 enum riptide_agent_event_kind {
     /* A round has ended: `tick`. Its windows are in the kernel, unless something has failed. */
     RIPTIDE_AGENT_TICK,
-    RIPTIDE_AGENT_WINDOW,  /* a backend's `outcome` for the destination of `window` */
-    /*
-     * A dump was given up, or memory or the kernel was short of something (`reason`). The round
-     * ends all the same, and the next one tries again.
-     */
+    /* A backend has changed, refused or left alone the window of a destination: `outcome`. */
+    RIPTIDE_AGENT_WINDOW,
+    /* A dump or a change has failed for now (`reason`); the next round tries again. */
     RIPTIDE_AGENT_FAILED,
-    RIPTIDE_AGENT_RULES,   /* the rules of `family` stay removed (`reason`), or are back (NULL) */
-    RIPTIDE_AGENT_PROGRAM, /* the program gives no windows (`reason`) or does again (NULL) */
-    RIPTIDE_AGENT_DESTROY_EVENTS, /* not available (`reason`), or available again (NULL) */
+    /* The rules of `family` stay removed (`reason`), or are back (NULL). */
+    RIPTIDE_AGENT_RULES,
+    /* The program gives no windows (`reason`), or gives them again (NULL). */
+    RIPTIDE_AGENT_PROGRAM,
+    /* Destroy events are not read (`reason`), or are read again (NULL). */
+    RIPTIDE_AGENT_DESTROY_EVENTS,
 };
 
-/* A host ignores kinds that it does not know. */
+/* A host ignores kinds that it does not know. Members that a kind does not name are NULL or 0. */
 struct riptide_agent_event {
     enum riptide_agent_event_kind kind;
     const struct riptide_tick *tick;
-    const struct riptide_window *window;
-    const struct riptide_route *outcome; /* the window's `route` or `program` */
+    const struct riptide_window *window; /* of the destination that `outcome` is about */
+    const struct riptide_route *outcome; /* the window's `route` or its `program` */
     uint8_t family;                      /* AF_INET or AF_INET6 */
     const char *reason;                  /* one line */
 };
@@ -84,44 +89,55 @@ struct riptide_agent_event {
 struct riptide_agent_stats {
     const struct riptide_observer_stats *observer;
     const struct riptide_estimator_stats *estimator;
-    const struct riptide_applier_stats *applier; /* its reasons tell of a suspension, too */
-    const char *state;           /* one line: what became of it at the start; NULL: not loaded */
-    uint64_t suspended_until_ns; /* windows are tried again then; 0: they are not suspended */
+    const struct riptide_applier_stats *applier; /* its reasons include a suspension */
+    const char *state; /* one line: what became of it at the start; NULL: not loaded */
+    uint64_t suspended_until_ns; /* when windows are tried again; 0: they are not suspended */
     bool is_paused;              /* as requested; the backends may not have carried it out yet */
-    uint64_t closed_with_window; /* closed connections that opened with a window of ours */
-    uint64_t closed_without;     /* and to destinations with a window, but without it, and not held
-                                    out: outside of the cgroup, from before it, or not noted */
+    uint64_t closed_with_window; /* closed connections that opened with a window of ours; 0 without
+                                    destroy events, as is the next one */
+    uint64_t closed_without;     /* those to destinations with a window that opened without it, and
+                                    were not held out: outside of the cgroup, older than the window,
+                                    or not noted by the program */
 };
 
-/* A figure without and with windows, and its change with a 95 % confidence interval. */
+/* A figure of connections without and with windows, and its change with a 95 % interval. */
 struct riptide_change {
-    double held_out, with_window;
-    double change, low, high; /* the interval holds however often it is read */
+    double held_out;
+    double with_window;
+    double change;
+    double low;  /* the interval of `change`: it holds however often it is read */
+    double high;
 };
 
 /*
  * The effect of windows: closed connections that opened with one and sent more than ten segments,
- * compared with those held out: holdout_percent until the first verdict, then 0.2 %.
+ * compared with those held out. Connections are compared within classes of size and of round trip
+ * time. A class counts if it has two of each kind.
  */
 struct riptide_verdict {
-    uint64_t connections, held_out; /* of classes with two of each; without a verdict, of all */
-    double holdout_percent;         /* in force */
+    uint64_t connections;   /* with a window, of classes that count; without a verdict, of all */
+    uint64_t held_out;      /* likewise held out */
+    double holdout_percent; /* in force: as configured in the first phase, then 0.2 */
+    struct riptide_change time; /* geometric mean, in smallest round trip times; change: a share,
+                                   -0.25 is a quarter less */
+    struct riptide_change retransmitted; /* mean share of segments; change: a difference */
     /*
-     * Time: geometric mean, in smallest round trip times; its change is a share (-0.25: a quarter
-     * less). Retransmitted: mean share of segments. Halves: time of one half of those held out
-     * against the other: an interval without 0 says that the comparison is wrong; all 0: not known.
+     * Time of one half of those held out against the other half. An interval without 0 says that
+     * the comparison itself is wrong. All 0: there are too few.
      */
-    struct riptide_change time, retransmitted, halves;
-    /*
-     * Lines, or empty: the classes with the least and with the most time, what does not count, by
-     * reason, and what the verdict waits for, or why it is not valid.
-     */
-    char best[128], worst[128], left_out[160], reason[128];
+    struct riptide_change halves;
+    char best[128];     /* the class with the least change of time, as a line; empty: one alone */
+    char worst[128];    /* the class with the largest */
+    char left_out[160]; /* how many connections do not count, by reason */
+    char reason[128];   /* what the verdict waits for, or why it is not valid; empty: it is */
 };
 
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
 
-/* NULL: the defaults. Errors: those of the stages; -EINVAL also for values that conflict. */
+/*
+ * Makes the three stages, and changes nothing. `config` NULL: the defaults. Errors: those of the
+ * stages' calls, and -EINVAL for values that conflict.
+ */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);
 
@@ -130,23 +146,26 @@ struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
 
 /*
  * Starts the applier, loads the state, and begins a round. A state that cannot be used is no
- * failure: then `error` has a line that says why. Errors: as riptide_applier_start.
+ * failure: then `error` has a line that says why. Errors: as riptide_applier_start; after one the
+ * agent can be started again, or freed.
  */
 int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
 
 /*
- * riptide_applier_stop; then saves the state of a started agent. Afterwards it can be read and
- * saved, and the fd is readable, so that a loop notices. Errors: the kernel's first, else of
- * riptide_agent_save (`field` of `error` is "state"); all else is done.
+ * Stops the applier, then saves and syncs the state of a started agent. Afterwards the agent can be
+ * read and saved, and the fd is readable, so that a loop notices. Errors: the first of the kernel,
+ * or else that of riptide_agent_save (`field` of `error` is "state"). All else is done even so.
  */
 int riptide_agent_stop(struct riptide_agent *agent, struct riptide_error *error);
 
+/* It stays the same for the life of the agent. */
 int riptide_agent_get_fd(const struct riptide_agent *agent);
 
 /*
- * Does one piece of work, a dump's start, a buffer, a tick or a batch. Outcomes: RIPTIDE_E_MORE; 0:
- * nothing to do until the fd is readable, or the start. What may succeed a moment later, such as
- * -ENOMEM, is the event RIPTIDE_AGENT_FAILED, not an error. Errors:
+ * Does one piece of work: a dump's start, a buffer, a tick, or a batch of windows. Outcomes:
+ * RIPTIDE_E_MORE: there may be more to do; 0: there is nothing until the fd is readable, or before
+ * the start. What may succeed a moment later, such as -ENOMEM, is no error but the event
+ * RIPTIDE_AGENT_FAILED. Errors:
  *  -EPERM        or another one for which rules and routes cannot be changed any more. It is tried
  *                again each second, and rounds go on, so that windows expire. But TCP may follow
  *                routes that main no longer has: a host that does not regain its rights stops the
@@ -156,23 +175,32 @@ int riptide_agent_get_fd(const struct riptide_agent *agent);
  */
 int riptide_agent_dispatch(struct riptide_agent *agent);
 
-/* Takes the next event, with what it points to. Outcomes: RIPTIDE_E_AGAIN: there is none. */
+/*
+ * Takes the next event. It and what it points to are valid until the next pop, find or next.
+ * Outcomes: RIPTIDE_E_AGAIN: there is none.
+ */
 int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_event **eventp);
 
 /*
- * Adds a sample of a stack of the caller's own to the coming round, also for the kernel's windows.
- * As riptide_estimator_add; RIPTIDE_E_UNKNOWN: it is outside the observer's scope.
+ * Adds a sample of a stack of the caller's own, such as QUIC, to the coming round. The windows for
+ * the kernel's connections follow from it as well. Outcomes and errors: as riptide_estimator_add;
+ * RIPTIDE_E_UNKNOWN: it is outside of the observer's scope.
  */
 int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 
 /*
- * Finds a destination, or that of a peer, seen within the time to live, also with estimate->cwnd 0;
- * or walks over those with a window (riptide_estimator_next). *windowp and what it points to are
- * valid until the next find, next or pop. An applied window is in force unless it has a `reason`,
- * as "paused": then the host's own stack gives none. Outcomes: RIPTIDE_E_UNKNOWN; RIPTIDE_E_DONE.
+ * Finds a destination, or that of a peer, if it was seen within the time to live or a backend has
+ * something of it. *windowp and what it points to are valid until the next find, next or pop. An
+ * applied window is in force unless its route or program has a `reason`, such as "paused". Then a
+ * stack of the host's own gives none either. Outcomes: RIPTIDE_E_UNKNOWN: there is no such one.
  */
 int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
                        const struct riptide_window **windowp);
+
+/*
+ * Walks likewise over all destinations with a window, or whose window is `off`; *cursor begins at 0
+ * (riptide_estimator_next). Outcomes: RIPTIDE_E_DONE after the last.
+ */
 int riptide_agent_next(struct riptide_agent *agent, uint32_t *cursor,
                        const struct riptide_window **windowp);
 
@@ -187,26 +215,34 @@ int riptide_agent_set_hint(struct riptide_agent *agent, const struct riptide_hin
                            struct riptide_error *error);
 int riptide_agent_remove_hint(struct riptide_agent *agent, const struct riptide_prefix *dst);
 
-/* As riptide_applier_set_paused. The end of a pause begins a new first verdict. */
+/*
+ * Pauses windows, or ends the pause, as riptide_applier_set_paused does, with its errors. The end
+ * of a pause begins a new first phase of the verdict.
+ */
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 
 /*
- * Saves the state in the file, whole or not at all; with `is_synced` through a power failure, for
- * which it waits for the disk. Call it now and then, as a killed process saves nothing. A dry run
- * saves nothing. Errors, each with a line: -EINVAL (no file is configured, it is a device, FIFO or
- * link, the agent was not started), those of open(2), write(2), fsync(2) and rename(2).
+ * Saves the state in the file, whole or not at all. With `is_synced` it survives a power failure,
+ * for which the call waits for the disk. Call it now and then, as a killed process saves nothing. A
+ * dry run saves nothing. Errors, each with a line: -EINVAL: no file is configured, it is a device,
+ * FIFO or link, or the agent was not started; -ECHILD; those of open(2), write(2), fsync(2) and
+ * rename(2).
  */
 int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
                        struct riptide_error *error);
 
-/* The state as text, which the caller frees, by free(3). NULL: no memory. */
+/* Returns the state as text, which the caller frees by free(3). NULL: there was no memory. */
 char *riptide_agent_get_state(const struct riptide_agent *agent);
 
-/* Copies the first `size` bytes. Outcomes: RIPTIDE_E_UNKNOWN, without a change, for `reason`. */
+/*
+ * Copies the first `size` bytes of the verdict so far, also where there is none. Outcomes:
+ * RIPTIDE_E_UNKNOWN: there is none yet, or it is not valid. Then `reason` says why, `time`,
+ * `retransmitted` and `halves` are all 0, `best` and `worst` are empty, and the rest is valid.
+ */
 int riptide_agent_get_verdict(const struct riptide_agent *agent, struct riptide_verdict *verdict,
                               size_t size);
 
-/* The counters of all stages; *stats and what it points to are valid until the next such call. */
+/* Returns the counters of all stages; they are valid until the next such call. Never NULL. */
 const struct riptide_agent_stats *riptide_agent_get_stats(struct riptide_agent *agent);
 
 #ifdef __cplusplus

@@ -2,8 +2,8 @@
 /*
  * Observe: the TCP connections of this network namespace, as samples. Needs no privilege.
  *
- * An observer dumps the established sockets, and those that have closed with data in flight, by
- * sock_diag(7), but none to the host's own, loopback or link-local addresses:
+ * An observer dumps the established sockets, and those that were closed with data in flight, by
+ * sock_diag(7). It leaves out those to the host's own, loopback or link-local addresses:
  *
  *     riptide_observer_start(observer)
  *     while the fd is readable:
@@ -12,7 +12,7 @@
  *             use *sample
  *
  * With `destroy_events` it also reads the kernel's messages about destroyed sockets, from the end
- * of the first dump on: the fd is then readable between dumps as well.
+ * of the first dump on. The fd is then readable between dumps as well.
  */
 #ifndef RIPTIDE_OBSERVE_H
 #define RIPTIDE_OBSERVE_H
@@ -35,9 +35,10 @@ enum riptide_arm {
 /*
  * One connection, from struct tcp_info (linux/tcp.h). What the kernel does not report is 0.
  *
- * The observer leaves the members from `initcwnd` on 0: riptide_applier_annotate fills them in for
- * the kernel's connections. A host with a stack of its own, such as QUIC, sets them itself; with
- * `flight_ended` in one sample of each connection.
+ * The observer leaves `paced`, `flight_ended` and the members from `initcwnd` on at 0. For the
+ * kernel's connections riptide_applier_annotate fills them in. A host with a stack of its own, such
+ * as QUIC, sets them itself: `shown` in all samples of a connection but the first, and
+ * `flight_ended` in one, the first after its first flight.
  */
 struct riptide_sample {
     struct riptide_prefix dst;  /* the peer, full length; IPv4-mapped peers are IPv4 */
@@ -56,15 +57,15 @@ struct riptide_sample {
     uint64_t busy_time_us;      /* time with data in flight, in steps of a jiffy; Linux 4.10 */
     uint16_t local_port;
     uint16_t remote_port;
-    bool closed;          /* its state when it closed; see destroy_events */
-    bool shown;           /* by an earlier dump: to count each once, skip it if closed */
+    bool closed;          /* it has closed (destroy_events): the counters are final */
+    bool shown;           /* an earlier dump had it: to count each once, skip it if closed */
     bool paced;           /* its first flight left over a part of a round trip, not at once */
     bool flight_ended;    /* the first sample of it after its first flight, which counts now */
-    uint32_t initcwnd;    /* segments of our window with which it opened; 0: not known, or not ours */
-    enum riptide_arm arm;
+    uint32_t initcwnd;    /* segments of our window as it opened; 0: not known, or not ours */
+    enum riptide_arm arm; /* to which it was drawn as it opened */
     uint32_t phase;       /* of the holdout, as it opened (riptide_applier_set_holdout) */
-    uint32_t together;    /* connections that opened to its destination within a round trip up to
-                             it, itself included; 0: not known */
+    uint32_t together;    /* connections to its destination that opened in the round trip before it,
+                             itself included; 0: not known */
     uint32_t reserved[4]; /* 0 */
 };
 
@@ -75,24 +76,25 @@ struct riptide_port_range {
 };
 
 /*
- * The connections to learn from: those that meet all conditions; all zero: all. The longest prefix
- * around a destination decides; at equal length `exclude` wins. IPv4-mapped ones only as text.
- * With up to 256 prefixes in all the kernel applies the scope to dumps, else only the ports.
+ * The connections to learn from: those that meet all conditions. All zero: all connections. Of
+ * `learn` and `exclude` the longest prefix around a destination decides; at equal length `exclude`
+ * wins. IPv4 is written as IPv4, not as IPv4-mapped IPv6. With up to 256 prefixes in all the kernel
+ * applies the scope to dumps, with more only the ports.
  */
 struct riptide_scope {
     const struct riptide_prefix *learn; /* none: all that are not excluded */
-    size_t n_learn;                     /* at most RIPTIDE_MAX_PREFIXES, as of `exclude` */
+    size_t n_learn;                     /* at most RIPTIDE_MAX_PREFIXES */
     const struct riptide_prefix *exclude;
-    size_t n_exclude;
+    size_t n_exclude; /* likewise */
     const struct riptide_port_range *local_ports;  /* none: all */
-    size_t n_local_ports;                          /* at most 256, as of the remote ones */
+    size_t n_local_ports;                          /* at most 256 */
     const struct riptide_port_range *remote_ports; /* none: all */
-    size_t n_remote_ports;
+    size_t n_remote_ports;                         /* likewise */
 };
 
 enum riptide_destroy_events {
-    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* an agent: unless its policy is "paper" or "bdp" and none is
-                                         held out; an observer alone: no */
+    RIPTIDE_DESTROY_EVENTS_AUTO = -1, /* of an observer alone: no; of an agent: yes, unless its
+                                         policy is "paper" or "bdp" and none is held out */
     RIPTIDE_DESTROY_EVENTS_NO,
     RIPTIDE_DESTROY_EVENTS_YES,
 };
@@ -100,32 +102,32 @@ enum riptide_destroy_events {
 struct riptide_observer_config {
     size_t size; /* of this struct, as the caller was compiled */
     /*
-     * Whether to read closed connections: enum riptide_destroy_events, or true, or false. Each TCP
-     * socket that closes then costs the kernel 7 us, its reader 1 us, in any scope. Linux 4.3. They
-     * wait in up to 32 MB of the kernel's memory, without CAP_NET_ADMIN in rmem_max.
+     * Whether to read closed connections (Linux 4.3): enum riptide_destroy_events, or true, or
+     * false. Each TCP socket that closes, in any scope, then costs the kernel 7 us and the reader 1
+     * us. Messages wait in up to 32 MB of the kernel's memory, without CAP_NET_ADMIN in rmem_max.
      */
     int32_t destroy_events;
     struct riptide_scope scope;
 };
 
-/* Counted since riptide_observer_new, except the last one. */
+/* Counted since riptide_observer_new, except events_error. */
 struct riptide_observer_stats {
     uint64_t dumps;       /* completed */
     uint64_t failures;    /* dumps given up */
     uint64_t left_out;    /* sockets that gave no sample: local, closed without data, or read but
                              out of scope; and messages that no kernel sends */
     uint64_t closed;      /* destroy events read */
-    uint64_t closed_lost; /* those that came faster than they were read (Linux 4.12) */
+    uint64_t closed_lost; /* destroy events that came faster than they were read (Linux 4.12) */
     /*
-     * -errno: why configured destroy events are not read. -ENOBUFS: they overran the buffer in
-     * three successive intervals, and are tried again after 64 dumps.
+     * -errno: why configured destroy events are not read; 0: they are. -ENOBUFS: they overran the
+     * buffer in three intervals in a row, and are tried again after 64 dumps.
      */
     int64_t events_error;
 };
 
 void riptide_observer_config_init(struct riptide_observer_config *config, size_t size);
 
-/* `config` NULL: the defaults. Errors: -EINVAL, -E2BIG, -ENOMEM, those of socket(2). */
+/* `config` NULL: the defaults. Errors: -EINVAL, -E2BIG, -ENOMEM, and those of socket(2). */
 int riptide_observer_new(struct riptide_observer **observerp,
                          const struct riptide_observer_config *config, struct riptide_error *error);
 
@@ -135,25 +137,28 @@ struct riptide_observer *riptide_observer_free(struct riptide_observer *observer
 int riptide_observer_get_fd(const struct riptide_observer *observer);
 
 /*
- * Begins a dump. It reads the host's own addresses, 1 to 3 us each; the kernel skips sockets out of
- * scope, 0.2 us each, until a buffer is full. A loop that must not wait leaves the scope empty and
- * skips samples itself. Errors, beside those of send(2) and recv(2): -EBUSY, one is running, and
- * goes on; -ETIMEDOUT, nothing was read since three such refusals: it is given up.
+ * Begins a dump. It reads the host's own addresses, which cost 1 to 3 us each. The kernel then
+ * skips sockets out of scope, 0.2 us each, until a buffer is full: a loop that must not wait leaves
+ * the scope empty and skips samples itself. Errors: -EBUSY: one is running, and goes on.
+ * -ETIMEDOUT: nothing was read since three such refusals, so it is given up. -ECHILD, and those of
+ * send(2) and recv(2): none was begun.
  */
 int riptide_observer_start(struct riptide_observer *observer);
 
 /*
- * Reads one netlink buffer (32 KB: about 80 sockets, or 32 that have closed), or none if samples of
- * the last one remain; the kernel fills the next, as in start. Outcomes: RIPTIDE_E_MORE. Errors:
- * those of recv(2) and of the kernel's answer: the dump is given up; go on, to read its rest.
+ * Reads one netlink buffer (32 KB: about 80 sockets, or 32 that have closed), or none while samples
+ * of the last one remain. The kernel fills the next one meanwhile, as in start. Outcomes:
+ * RIPTIDE_E_MORE. Errors: those of recv(2) and of the kernel's answer: the dump is given up, and
+ * later calls read and drop its rest. -ECHILD.
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
 
+#define RIPTIDE_POPPED_SAMPLES 16 /* the last popped ones, which stay valid */
+
 /*
- * Takes the next sample of the buffer; the last RIPTIDE_POPPED_SAMPLES ones stay valid. Outcomes:
- * RIPTIDE_E_AGAIN, it is empty, dispatch again; once, RIPTIDE_E_DONE, the dump is complete.
+ * Takes the next sample of the buffer. Outcomes: RIPTIDE_E_AGAIN: it is empty, dispatch again.
+ * RIPTIDE_E_DONE, once: the dump is complete. Errors: -ECHILD.
  */
-#define RIPTIDE_POPPED_SAMPLES 16
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
 
 /*

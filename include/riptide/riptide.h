@@ -6,10 +6,11 @@
  * and apply.h; agent.h joins them. docs/embedding.md (share/doc/riptide) has more on each point.
  *
  *  - Results: 0 is success. A negative value is -errno: the call failed, the object is as before,
- *    and `error`, unless NULL, has a line; otherwise that is empty, or says what a comment names. A
- *    positive value is an outcome (enum riptide_outcome) that the function's comment names. Other
- *    out-parameters are written on success only.
- *  - Pointers: what a call returns by pointer belongs to the object until its next such call.
+ *    and `error`, which may be NULL, has a line. After a success that is empty, or says what a
+ *    comment names. A positive value is an outcome (enum riptide_outcome) that the function's
+ *    comment names. Other out-parameters are written on success only. Exceptions are commented.
+ *  - Pointers: what a call returns by pointer belongs to the object until its next such call. Only
+ *    the texts of riptide_estimator_save and riptide_agent_get_state are the caller's to free.
  *    `*_free(NULL)` does nothing; every `*_free` returns NULL.
  *  - Loop: an object with an fd works in `*_dispatch`, when that fd is readable. A loop with poll,
  *    select or level-triggered epoll dispatches once, then pops all. An edge-triggered one
@@ -22,10 +23,11 @@
  *    process that dies leaves windows by routes in place (apply.h); those by the program end.
  *  - Units: windows (cwnd, initcwnd, initrwnd) are in segments, times are CLOCK_BOOTTIME in ns;
  *    every other quantity names its unit.
+ *  - Configurations: `*_config_init(config, sizeof(*config))` sets defaults. `*_new` copies a
+ *    configuration with all that it points to but the policy, which must outlive the object.
  *  - Structs grow at their end; riptide_error, _prefix, _port_range, _policy, _hint, _estimate and
- *    _change are final. `*_config_init(config, sizeof(*config))` sets defaults, and `*_new` copies
- *    a configuration with all that it points to. -E2BIG: newer headers have set what this library
- *    does not know. Set `reserved` to 0. A struct that is returned by pointer may be longer.
+ *    _change are final. A struct that is returned by pointer may be longer than this header's.
+ *    -E2BIG: newer headers have set what this library does not know. Set `reserved` to 0.
  */
 #ifndef RIPTIDE_RIPTIDE_H
 #define RIPTIDE_RIPTIDE_H
@@ -40,9 +42,9 @@ extern "C" {
 
 /* Plain literals, so that generated bindings of other languages keep them. */
 #define RIPTIDE_NEVER_NS          0xffffffffffffffffULL /* a point in time that never comes */
-#define RIPTIDE_AT_ONCE           0xffffffffU           /* no part of a round trip: not paced */
+#define RIPTIDE_AT_ONCE           0xffffffffU           /* as a pacing_percent: not paced */
 #define RIPTIDE_CWND_LIMIT        65535                 /* the largest window, segments */
-#define RIPTIDE_RTO_MIN_LIMIT_US  60000000              /* lost segments wait for it */
+#define RIPTIDE_RTO_MIN_LIMIT_US  60000000              /* the largest rto_min */
 #define RIPTIDE_MAX_DESTINATIONS  16777216              /* that an object can be configured for */
 #define RIPTIDE_MAX_PREFIXES      1048576               /* in an array of a configuration */
 #define RIPTIDE_PREFIX_TEXT_BYTES 50                    /* of any prefix as text, with its zero */
@@ -50,7 +52,7 @@ extern "C" {
 enum riptide_outcome {
     RIPTIDE_E_AGAIN = 1, /* nothing now; dispatch again when the fd is readable */
     RIPTIDE_E_DONE,      /* the dump or the walk is complete */
-    RIPTIDE_E_FULL,      /* the configured number, or the part of it that one network may have */
+    RIPTIDE_E_FULL,      /* there is no place: of the configured number, or one network's part */
     RIPTIDE_E_INVALID,   /* the value is impossible (a window of 0, time that runs backwards) */
     RIPTIDE_E_UNKNOWN,   /* there is no data about it */
     RIPTIDE_E_MORE,      /* there may be more work: pop, and dispatch again */
@@ -68,8 +70,8 @@ struct riptide_error {
 };
 
 /*
- * Why a destination has no window, or another one than was asked for, or why windows are off. For
- * programs, which compare values; the text beside it is for people, and may say more than
+ * Why a destination has no window or another one than was asked for, or why windows are off.
+ * Programs compare these values. The text beside one is for people, and may say more than
  * riptide_name: numbers, names, what the kernel said.
  */
 enum riptide_reason {
@@ -81,14 +83,14 @@ enum riptide_reason {
     RIPTIDE_REASON_SUSPENDED,           /* by an agent, as windows did harm */
     RIPTIDE_REASON_OTHER_BACKEND,       /* the program gives windows, and routes do not */
     RIPTIDE_REASON_NOT_ATTACHED,        /* the program was detached, and cannot be attached again */
-    RIPTIDE_REASON_WAS_DETACHED,        /* the program was, for less than a second */
+    RIPTIDE_REASON_WAS_DETACHED,        /* the program was detached for less than a second */
     RIPTIDE_REASON_TABLE_IN_USE,        /* our table has routes of another protocol */
     RIPTIDE_REASON_IPV6_FAILOVER,       /* main has routes in place of those of a silent gateway */
     RIPTIDE_REASON_MAIN_HAS_CONDITIONS, /* a route of main depends on tos or source */
     RIPTIDE_REASON_MAIN_HAS_RIVALS,     /* main has routes of one metric to one prefix */
     RIPTIDE_REASON_NO_RULE_OF_MAIN,     /* no unconditional rule `lookup main` */
-    RIPTIDE_REASON_NO_PRIORITY,         /* there is none before that rule's */
-    RIPTIDE_REASON_PRIORITY_IN_USE,     /* another rule has that rule's */
+    RIPTIDE_REASON_NO_PRIORITY,         /* the priority before that rule's is none for ours */
+    RIPTIDE_REASON_PRIORITY_IN_USE,     /* another rule has the priority of that rule */
     RIPTIDE_REASON_GOTO,                /* another rule leads to the priority before that rule's */
 
     /* A destination gets no route. "Base": the route that the kernel uses without us. */
@@ -131,7 +133,7 @@ enum riptide_reason {
     RIPTIDE_REASON_EXPIRED,      /* the last one that counted is older than the time to live */
 };
 
-/* The enums with a word for each value, for logs; of a reason with a line. */
+/* The enums that riptide_name knows. */
 enum riptide_names {
     RIPTIDE_NAMES_OUTCOME,     /* enum riptide_outcome; 0 is success */
     RIPTIDE_NAMES_BACKEND,     /* enum riptide_backend */
@@ -142,22 +144,24 @@ enum riptide_names {
     RIPTIDE_NAMES_REASON,      /* enum riptide_reason */
 };
 
-/* "routes", "left alone"; "unknown" where there is no such value. Static. */
+/* A word for a value, for logs, as "left alone"; for a reason a line. "unknown": none. Static. */
 const char *riptide_name(enum riptide_names names, uint32_t value);
 
-/* The version of these headers (as a number, 0x010203 is 1.2.3), and of the running library. */
+/* The version of these headers. As a number, 1.2.3 is 0x010203. */
 #define RIPTIDE_VERSION        "1.0.0"
 #define RIPTIDE_VERSION_NUMBER 0x010000
+
+/* The version of the running library. Static. */
 const char *riptide_version(void);
 
-/* A host has full length. Bits after `len` are zero, so that equal prefixes have equal bytes. */
+/* A network, or a host, of full length. Bits after `len` are 0: equal ones have equal bytes. */
 struct riptide_prefix {
     uint8_t family;   /* AF_INET or AF_INET6 */
     uint8_t len;      /* bits, 0 to 32 or 0 to 128 */
     uint8_t addr[16]; /* network byte order; IPv4 uses the first four */
 };
 
-/* Reads "203.0.113.0/24" or an address; IPv4-mapped ones become IPv4. Errors: -EINVAL. */
+/* Reads "203.0.113.0/24" or an address. IPv4-mapped ones become IPv4. Errors: -EINVAL. */
 int riptide_prefix_parse(struct riptide_prefix *prefix, const char *text);
 
 /* Writes the prefix as text; a prefix of full length without its length, as ip(8) does. */

@@ -14,8 +14,8 @@
  *     compute --once POLICY DESTINATIONS SAMPLES     one round and nothing else, for callgrind; "bare": the
  *                                                    table alone
  */
-#include "prefix.h"
 #include "compute/estimator.h"
+#include "prefix.h"
 #include "prefix_table.h"
 
 #include <riptide/compute.h>
@@ -108,7 +108,8 @@ static double bare_round(struct prefix_table *table, const struct plan *plan,
 
             if (slots[j] == PREFIX_TABLE_NONE || !prefix_equal(&bare->dst, keys[j]))
                 slots[j] = prefix_table_find(table, keys[j]);
-            if (slots[j] == PREFIX_TABLE_NONE && prefix_table_insert(table, keys[j], &slots[j]) != 0)
+            if (slots[j] == PREFIX_TABLE_NONE &&
+                prefix_table_insert(table, keys[j], &slots[j]) != 0)
                 exit(1);
             bare = prefix_table_at(table, slots[j]);
             bare->samples++;

@@ -154,10 +154,8 @@ static int observe(bool destroy_events)
     while (poll(&fds[2], 1, 200) == 1)
         take(observer, &cost);
     riptide_observer_get_stats(observer, &stats, sizeof(stats));
-    printf("closed %" PRIu64 "\nlost %" PRIu64
-           "\nshown %" PRIu64 "\ncpu_s %f\nlongest_s %f\n",
-           stats.closed, stats.closed_lost, cost.n_shown,
-           cost.total_s, cost.longest_s);
+    printf("closed %" PRIu64 "\nlost %" PRIu64 "\nshown %" PRIu64 "\ncpu_s %f\nlongest_s %f\n",
+           stats.closed, stats.closed_lost, cost.n_shown, cost.total_s, cost.longest_s);
     riptide_observer_free(observer);
     return EXIT_SUCCESS;
 }
@@ -226,8 +224,7 @@ static void time_connections(const char *name)
             close(server);
         }
         /* Signed, as the clock of a virtual machine may step back. */
-        printf("%s_ns %.0f\n", name,
-               (double)(int64_t)(program_ns() - before_ns) / OPENED);
+        printf("%s_ns %.0f\n", name, (double)(int64_t)(program_ns() - before_ns) / OPENED);
     }
     close(listener);
 }

@@ -120,13 +120,20 @@ def bench_largest(sockets, repeat, turns, figures):
     what = f"{sockets} sockets"
     figures.add_ratio(f"{what}, against the floor", turns, "observe + compute", "floor", 1.10)
     figures.add_ratio(f"{what}, against ss", turns, "observe + compute", "ss -tinHO", 0.28)
+    figures.add_ratio(f"{what}, riptide observe, against the floor", turns, "riptide observe", "floor", 1.12)
+    peak_mb = max(turn.peak_kb for turn in turns["riptide observe"]) / 1024
+    figures.add(f"{what}, riptide observe, peak memory", f"{peak_mb:.1f} MB", "at most 6.9 MB", peak_mb <= 6.9)
     expect_windows(2, "10.64.0.0/31")
     scoped = take_turns(MEASURE, {
         "unscoped": [BENCH / "tick"],
         "scoped": [BENCH / "tick", "10.64.0.0/31"],  # two of 2,000 destinations
+        "riptide observe": [RIPTIDE, "observe"],
+        "riptide observe, scoped": [RIPTIDE, "observe", "10.64.0.0/31"],
     }, repeat)
     figures.add_ratio(f"{what}, scope of 1 in 1000, against unscoped", scoped, "scoped",
                       "unscoped", 0.30)
+    figures.add_ratio(f"{what}, scope of 1 in 1000, riptide observe", scoped, "riptide observe, scoped",
+                      "riptide observe", 0.30)
 
 
 def bench_dispatch(sockets, figures):

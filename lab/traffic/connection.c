@@ -76,7 +76,7 @@ static struct listener *find_listener(const struct traffic *traffic, const struc
 {
     struct listener *listener;
 
-    LIST_FOREACH (listener, &traffic->listeners, others) {
+    LIST_FOREACH(listener, &traffic->listeners, others) {
         if (listener->host == order->from && !strcmp(listener->congestion, order->congestion))
             return listener;
     }
@@ -88,7 +88,7 @@ static uint16_t free_port(const struct traffic *traffic, unsigned int host)
     const struct listener *listener;
     uint16_t port = FIRST_PORT;
 
-    LIST_FOREACH (listener, &traffic->listeners, others)
+    LIST_FOREACH(listener, &traffic->listeners, others)
         port = (uint16_t)(port + (listener->host == host));
     return port;
 }
@@ -123,7 +123,7 @@ struct connection *find_idle(const struct traffic *traffic, const struct order *
 {
     struct connection *connection;
 
-    LIST_FOREACH (connection, &traffic->connections, others) {
+    LIST_FOREACH(connection, &traffic->connections, others) {
         if (connection->idle_until_ns && connection->from == order->from &&
             connection->to == order->to && !strcmp(connection->congestion, order->congestion))
             return connection;
@@ -167,7 +167,7 @@ static struct connection *find_accepted(const struct traffic *traffic,
 {
     struct connection *connection;
 
-    LIST_FOREACH (connection, &traffic->connections, others) {
+    LIST_FOREACH(connection, &traffic->connections, others) {
         if (connection->local_port == ntohs(peer->sin_port) && connection->sender.fd < 0 &&
             connection->from == listener->host &&
             traffic->hosts[connection->to].address.s_addr == peer->sin_addr.s_addr)

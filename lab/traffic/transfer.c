@@ -99,8 +99,8 @@ static void send_more(struct traffic *traffic, struct transfer *transfer)
         transfer->before = info_of(end);
     while (transfer->sent_bytes < total) {
         uint64_t left = total - transfer->sent_bytes;
-        ssize_t sent = send(end->fd, zeros, left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES,
-                            MSG_NOSIGNAL);
+        ssize_t sent =
+            send(end->fd, zeros, left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES, MSG_NOSIGNAL);
 
         if (sent < 0)
             break;
@@ -236,7 +236,7 @@ static void look(const struct traffic *traffic)
 {
     const struct connection *connection;
 
-    LIST_FOREACH (connection, &traffic->connections, others) {
+    LIST_FOREACH(connection, &traffic->connections, others) {
         struct tcp_info info = info_of(&connection->sender);
 
         if (info.tcpi_bytes_acked > 0)

@@ -124,8 +124,8 @@ static void write_due(void)
 
 static void report_path(const struct path *path)
 {
-    uint64_t gone = path->delivered_packets + path->undelivered + path->dropped_buffer +
-                    path->dropped_loss;
+    uint64_t gone =
+        path->delivered_packets + path->undelivered + path->dropped_buffer + path->dropped_loss;
 
     printf("{\"packets\":%" PRIu64 ",\"delivered_packets\":%" PRIu64 ",\"delivered_bytes\":%" PRIu64
            ",\"dropped_buffer\":%" PRIu64 ",\"dropped_loss\":%" PRIu64 ",\"undelivered\":%" PRIu64

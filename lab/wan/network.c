@@ -174,9 +174,8 @@ int network_offer(struct network *network, struct port *from, uint64_t now_ns, c
     if (network->queue.count == QUEUE_PACKETS_MAX ||
         !(packet = malloc(sizeof(*packet) + length_bytes)))
         return -ENOMEM;
-    *packet = (struct packet){
-        .due_ns = now_ns, .to = to, .path = path, .length_bytes = length_bytes
-    };
+    *packet =
+        (struct packet){ .due_ns = now_ns, .to = to, .path = path, .length_bytes = length_bytes };
     memcpy(packet->data, data, length_bytes);
     queue_push(&network->queue, packet->due_ns, packet);
     return 0;

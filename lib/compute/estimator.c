@@ -30,13 +30,18 @@ static int take_scope(struct prefix_set *set, const struct riptide_scope *scope,
     return prefix_set_init(set, scope->learn, scope->n_learn, scope->exclude, scope->n_exclude);
 }
 
+static void estimator_freep(struct riptide_estimator **estimatorp)
+{
+    riptide_estimator_free(*estimatorp);
+}
+
 RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
                                          const struct riptide_estimator_config *given,
                                          struct riptide_error *error)
 {
+    CLEANUP(estimator_freep) struct riptide_estimator *estimator = NULL;
     size_t entry_bytes = sizeof(struct destination);
     struct riptide_estimator_config config;
-    struct riptide_estimator *estimator;
     int r;
 
     error_set(error, "%s", "");
@@ -49,23 +54,21 @@ RIPTIDE_PUBLIC int riptide_estimator_new(struct riptide_estimator **estimatorp,
     estimator->config = config;
     estimator->config.scope = NULL; /* the caller's, of which `scope` is a copy */
     r = take_scope(&estimator->scope, config.scope, error);
-    if (r < 0) {
-        riptide_estimator_free(estimator);
+    if (r < 0)
         return error_fill(error, r);
-    }
     if (config.policy->memory_bytes > SMALL_MEMORY_BYTES)
         entry_bytes += (config.policy->memory_bytes + 7) / 8 * 8;
     prefix_table_init(&estimator->table, entry_bytes, config.max_destinations);
     /* One more share, and one more in a share: of a destination to which another gives way. */
     r = shares_init(&estimator->shares, config.max_destinations + 1,
                     share_limit(config.max_destinations) + 1);
-    if (r < 0) {
-        free(estimator);
+    if (r < 0)
         return error_fill(error, r);
-    }
     estimator->changed = NONE;
     estimator->input.config = &estimator->config;
+
     *estimatorp = estimator;
+    estimator = NULL;
     return 0;
 }
 

@@ -57,6 +57,11 @@ def wait_rounds(n=2, path=PATH):
     wait_until(lambda: number() >= before + n, f"{n} rounds")
 
 
+def rows_by_name(answer):
+    """The rows of a list, each by the names of its columns."""
+    return [dict(zip(answer["columns"], row)) for row in answer["routes"]]
+
+
 def riptide_json(host, *arguments, check=True):
     """What `riptide ARGUMENTS --json` prints."""
     return json.loads(host.run(RIPTIDE, *arguments, "--json", check=check).stdout)

@@ -57,7 +57,7 @@ static struct riptide_observer_config observer_config;
 static struct riptide_estimator_config estimator_config;
 static struct riptide_applier_config applier_config;
 static struct riptide_agent_config config; /* points to the others */
-static bool is_right; /* nothing was wrong in this run */
+static bool is_right;                      /* nothing was wrong in this run */
 
 static void complain(const char *what, const char *detail)
 {
@@ -96,7 +96,8 @@ static int on_message(void *text, const struct nlmsghdr *message)
 static void dump(struct netlink *netlink, uint16_t type, uint8_t family, char *text)
 {
     uint32_t table = type == RTM_GETROUTE ? applier_config.table : 0;
-    int r = netlink_dump(netlink, message_dump(netlink_room(netlink), type, sizeof(struct rtmsg), family, table));
+    int r = netlink_dump(
+        netlink, message_dump(netlink_room(netlink), type, sizeof(struct rtmsg), family, table));
 
     while (r == 0)
         r = netlink_dump_step(netlink, on_message, text);
@@ -149,7 +150,7 @@ struct run {
     uint64_t failed_ns;  /* when the last call failed; 0: none yet */
     uint32_t rounds;
     uint32_t rounds_after; /* that began after the failure */
-    bool must_load; /* whatever becomes of its reads */
+    bool must_load;        /* whatever becomes of its reads */
     bool is_started;
     bool is_moved; /* the route has changed */
     bool is_right; /* the kernel's routes, at the end of the last such round */
@@ -286,8 +287,8 @@ static void check_state(void)
     size_t n = file ? fread(text, 1, sizeof(text), file) : 0;
 
     if (riptide_estimator_new(&estimator, &estimator_config, &error) < 0 ||
-        riptide_estimator_load(estimator, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME), text, n,
-                               &error) < 0 ||
+        riptide_estimator_load(estimator, read_clock(CLOCK_BOOTTIME), read_clock(CLOCK_REALTIME),
+                               text, n, &error) < 0 ||
         strstr(error.text, "loaded: 0") || !strstr(error.text, "others: 0"))
         complain("the state is lost", error.text);
     riptide_estimator_free(estimator);

@@ -104,7 +104,8 @@ static void print_stats(struct riptide_observer *observer)
         read_all(observer);
     }
     riptide_observer_get_stats(observer, &stats, sizeof(stats));
-    printf("stats left_out=%" PRIu64 " closed=%" PRIu64 " closed_lost=%" PRIu64 " error=%" PRId64 "\n",
+    printf("stats left_out=%" PRIu64 " closed=%" PRIu64 " closed_lost=%" PRIu64 " error=%" PRId64
+           "\n",
            stats.left_out, stats.closed, stats.closed_lost, -stats.events_error);
 }
 

@@ -154,8 +154,10 @@ char *strdup(const char *text)
         return fails(CAN_GIVE(__VA_ARGS__)) ? (failure) : REAL(name) arguments;                    \
     }
 
-#define WRAP(type, name, ...) WRAP_AS((type)-1, type, name, __VA_ARGS__)
+#define WRAP(type, name, ...) WRAP_AS((type)(-1), type, name, __VA_ARGS__)
 
+/* The formatter takes a pointer in a parameter list that is an argument for a product. */
+/* clang-format off */
 WRAP(int, socket, (int domain, int type, int protocol), (domain, type, protocol), EMFILE, ENOBUFS,
      ENOMEM)
 WRAP(int, bind, (int fd, const struct sockaddr *address, socklen_t n), (fd, address, n), EADDRINUSE,
@@ -199,6 +201,7 @@ WRAP(int, fflush, (FILE *file), (file), EINTR, ENOSPC, EIO)
 WRAP_AS(NULL, FILE *, fopen, (const char *path, const char *mode), (path, mode), EMFILE, ENOMEM)
 WRAP_AS(NULL, FILE *, fdopen, (int fd, const char *mode), (fd, mode), ENOMEM)
 WRAP_AS(NULL, FILE *, open_memstream, (char **text, size_t *n), (text, n), ENOMEM)
+/* clang-format on */
 
 /* A request that the kernel only acknowledges, once its type says nothing. */
 static void refuse(struct nlmsghdr *message)

@@ -6,7 +6,7 @@ import signal
 import socket
 
 import pytest
-from control import ask, connect, derived, labelled, one_line, read_line, riptide_json
+from control import ask, connect, derived, labelled, one_line, read_line, riptide_json, rows_by_name
 from netns import AS_NOBODY, RIPTIDE, Daemon, routes, rules, wait_until, wait_window, windows
 
 
@@ -64,8 +64,8 @@ def test_off_withdraws_says_so_and_gives_back(net, daemon, apply):
         line = labelled("why", f"withdrawn: {why}\n")
         assert said.startswith(f"203.0.113.1: connections start with 10 segments (the kernel's)\n{line}")
         assert labelled("do", "riptide hint lists hints\n") in said
-        shown = {row[0]: row[1:] for row in ask({"request": "show"})["routes"]}
-        assert (shown["203.0.113.1"][:2], shown["203.0.113.1"][-1]) == ([0, None], f"withdrawn: {why}")
+        shown = {row["dst"]: row for row in rows_by_name(ask({"request": "show"}))}["203.0.113.1"]
+        assert (shown["window"], shown["by"], shown["reason"]) == (0, None, f"withdrawn: {why}")
         # It is learned on, by all connections of it; the window is back with its end.
         assert hint(net, "203.0.113.0/24", "--off", "--for", "2s")
         wait_until(lambda: cwnds() == [True, True], "the window again")
@@ -141,7 +141,7 @@ def test_pause_is_off_at_once_and_resume_loses_nothing(net):
         assert rules(net.host) == []  # at once, before the answer
         assert windows(net.host) == before
         assert net.connect("203.0.113.1").cwnd() == 10
-        wait_until(lambda: net.host.run(RIPTIDE, "status", "--history").stdout.endswith(" P\n"), "a second of it")
+        wait_until(lambda: " paused for " in net.host.run(RIPTIDE, "status", "--history").stdout, "a second of it")
         # Routes that change meanwhile are followed.
         net.host.ip("route", "replace", "default", "via", "10.0.0.2")
         wait_until(lambda: routes(net.host)["203.0.113.1"]["gateway"] == "10.0.0.2", "the gateway")
@@ -182,7 +182,8 @@ def test_the_history_goes_on_over_a_restart_and_no_link_is_followed(net, tmp_pat
     with started():
         assert sum(hour["with_window"] for hour in hours()) >= before
         lines = net.host.run(RIPTIDE, "status", "--history").stdout.splitlines()
-        assert lines[1].endswith("% +150 % (-99 to +250) P S") and max(map(len, lines)) <= 80
+        assert lines[1].endswith("% +150 % (-99 to +250)") and max(map(len, lines)) <= 80
+        assert lines[2].strip() == "paused for 2.0 s, suspended for 1.0 s"
     history.write_text("[{")
     with started() as daemon:
         wait_until(lambda: f"{history}: damaged, starting empty" in daemon.said(), "a warning")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""dev's own functions: tests by their names, and what is said of those that fail."""
+"""dev's own functions: tests by their names, and what is said of those that fail; the check of layers."""
 
 import os
 import sys
@@ -46,3 +46,20 @@ def test_assertion_of_a_failed_unit_test_is_printed(tmp_path):
         "failed  unit tests: policy: 2 - second: seed 12; row 3: not so: a < b; "
         "../tests/unit/test_policy.c:17: error: Failure!",
         "1 passed, 1 failed, 0 skipped"]
+
+
+def test_layers_name_the_symbols_of_a_circle(tmp_path):
+    folder = tmp_path / "verdict"
+    folder.mkdir()
+    objects = []
+    for name, other in ("low", "high"), ("high", "low"):
+        source = folder / f"{name}.c"
+        source.write_text(f"void {other}(void);\nvoid {name}(void) {{ {other}(); }}\n")
+        objects.append(tmp_path / f"verdict_{name}.c.o")
+        run("gcc", "-c", source, "-o", objects[-1])
+    run("ar", "rcs", tmp_path / "all.a", *objects)
+    done = run(sys.executable, "-IB", REPOSITORY / "tests" / "layers.py", tmp_path, "nm", tmp_path / "all.a", "verdict",
+               check=False)
+    assert done.returncode == 1
+    assert sorted(done.stdout.splitlines()) == [
+        "    high.c needs low of low.c", "    low.c needs high of high.c", f"a circle in {folder}:"]

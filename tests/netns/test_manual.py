@@ -6,9 +6,12 @@ import re
 import sys
 
 import pytest
-from netns import MOUNTED, REPOSITORY, RIPTIDE, RIPTIDED, run
+from control import ask
+from netns import MOUNTED, REPOSITORY, RIPTIDE, RIPTIDED, Daemon, run
 
 PAGES = MOUNTED / "docs" / "man"
+SOURCES = REPOSITORY / "docs" / "man"
+FUZZ = REPOSITORY / "fuzz"
 EXAMPLE = REPOSITORY / "docs" / "riptided.conf"
 TESTS = REPOSITORY / "tests" / "netns"
 
@@ -35,8 +38,16 @@ def test_manual_is_clean(page):
     assert [line for line in said if "referenced manual not found" not in line] == []
 
 
+def assert_names(path, found, expected):
+    """Fails with the file to open, and what it lacks or has too much."""
+    lacks, others = sorted(set(expected) - set(found)), sorted(set(found) - set(expected))
+    file = path.relative_to(REPOSITORY)
+    assert not lacks, f"{file} lacks {', '.join(lacks)}"
+    assert not others, f"{file} has what the code has not: {', '.join(others)}"
+
+
 def test_manual_of_riptided_has_its_options_and_no_others():
-    assert set(re.findall(OPTION, text_of("riptided.8"))) == set(options_of(RIPTIDED, "--help"))
+    assert_names(SOURCES / "riptided.8.in", re.findall(OPTION, text_of("riptided.8")), options_of(RIPTIDED, "--help"))
 
 
 def test_manual_of_riptide_has_each_command_with_its_options_and_no_others():
@@ -59,21 +70,93 @@ def keys_of(text):
     return [re.findall(r"^(?:#|     )?([a-z][-a-z0-9]*) =", part, re.MULTILINE) for part in parts]
 
 
-def test_manual_of_the_configuration_and_the_example_have_each_key_with_its_default(tmp_path):
+@pytest.fixture(scope="module", name="keys")
+def fixture_keys(tmp_path_factory):
+    """The keys of the host and those of a prefix: of all names in the table of settings, what riptided takes as one."""
+    names = set(re.findall(r'"([a-z][-a-z0-9]*)"', (REPOSITORY / "cli" / "settings.c").read_text()))
+    names |= {option[2:] for option in options_of(RIPTIDED, "--help")}
+    path = tmp_path_factory.mktemp("keys") / "key"
+
+    def is_key(section, name):
+        path.write_text(f"{section}{name} =\n")
+        return "unknown key" not in run(RIPTIDED, "--config", path, "--check", check=False).stderr
+
+    found = [{name for name in names if is_key(section, name)} for section in ("", "[prefix ::/0]\n")]
+    assert len(found[0]) > 20 and len(found[1]) > 2
+    return found
+
+
+def test_manual_of_the_configuration_and_the_example_have_each_key_with_its_default(keys):
     example, page = EXAMPLE.read_text(), text_of("riptided.conf.5").partition("\nFILES\n")[0]
-    keys, defaults = keys_of(example), options_of(RIPTIDED, "--help")
-    assert keys_of(page) == keys
-    general = set(keys[0])
-    assert len(general) > 20 and len(keys) == 2
-    for key in general:
+    for path, text in (EXAMPLE, example), (SOURCES / "riptided.conf.5.in", page):
+        for of_path, of_riptided in zip(keys_of(text), keys):
+            assert_names(path, of_path, of_riptided)
+    assert keys_of(page) == keys_of(example), "another order"
+    defaults = options_of(RIPTIDED, "--help")
+    for key in keys[0]:
         default = re.search(rf"^#{key} = ?(.*)$", example, re.MULTILINE)[1]
-        assert default == defaults[f"--{key}"], key
+        assert default == defaults[f"--{key}"], f"{EXAMPLE.name}: {key}"
         said = re.search(rf"^     {key} = .*\n((?:\n|      .*\n)*)", page, re.MULTILINE)[1]
-        assert not default or default in " ".join(said.split()).replace("5%", "0.05"), key
-    # A file of these keys alone says that no other one is a key.
-    for name in {name[2:] for name in defaults} - general:
-        (tmp_path / "other").write_text(f"{name} = 1\n")
-        assert f"{name}: unknown key" in run(RIPTIDED, "--config", tmp_path / "other", "--check", check=False).stderr
+        assert not default or default in " ".join(said.split()).replace("5%", "0.05"), f"riptided.conf.5.in: {key}"
+
+
+def test_fuzz_target_of_the_configuration_knows_each_key(keys, tmp_path):
+    """Its dictionary, and a seed that is read to its end; the cgroup need not be there."""
+    dictionary, seed = FUZZ / "dictionary" / "config", FUZZ / "corpus" / "config" / "every_key"
+    assert_names(dictionary, re.findall(r'^"([-a-z0-9]+) = "$', dictionary.read_text(), re.M), keys[0] | keys[1])
+    for part, of_riptided in zip(re.split(r"^\[.*$", seed.read_text(), flags=re.M), keys):
+        assert_names(seed, re.findall(r"^([-a-z0-9]+) =", part, re.M), of_riptided)
+    path = tmp_path / "seed"
+    path.write_text(re.sub(r"^cgroup .*\n", "", seed.read_text(), flags=re.M))
+    assert run(RIPTIDED, "--config", path, "--check").stdout == f"{path}: valid\n"
+
+
+# Rows in lib, each with a name.
+ROWS = {
+    "policies": r'struct riptide_policy policy_\w+ = \{\s*\.name = "(\w+)"',
+    "backends": r'\[RIPTIDE_(?:AUTO|ROUTES|PROGRAM|BOTH)\] = "(\w+)"',
+    "states": r'\[RIPTIDE_ROUTE_\w+\] = "([\w ]+)"',
+    "reasons": r'\[RIPTIDE_LEFT_OUT_(?!NOT)\w+\] = "(\w+)"',
+}
+# A file with a list of all of them, the part of the file that is the list, and a name in it.
+LISTS = [
+    ("policies", "include/riptide/compute.h", r"policy of that name \((.*?)\)", r'"(\w+)"'),
+    ("policies", "tests/unit/policies.h", r"\bpolicies\[\] = \{(.*?)\}", r'"(\w+)"'),
+    ("policies", "docs/policies.md", r"^## Policies$(.*?)^A policy", r"^\| `(\w+)` \|"),
+    ("policies", "docs/man/riptided.conf.5.in", r"^\.It Cm policy (.*?)^\.El", r"^\.It Cm (\w+)$"),
+    ("policies", "cli/settings.c", r'"policy".*?"(.*?) \(default', r"(?!or\b)\b(\w+)"),
+    ("backends", "cli/settings.c", r'"apply".*?"(.*?) \(default', r"(?!or\b)\b(\w+)"),
+    ("states", "docs/control.md", r"the `state` of each \((.*?)\)", r"`([\w ]+)`"),
+    ("reasons", "docs/man/riptide.8.in", r"those that are left out\.$(.*?)^\.Em", r"^(\w+):"),
+]
+
+
+@pytest.mark.parametrize("what, file, part, name", LISTS, ids=[f"{what}-{file}" for what, file, *_ in LISTS])
+def test_lists_of_names_have_those_of_the_code(what, file, part, name):
+    path, lib = REPOSITORY / file, REPOSITORY / "lib"
+    rows = [row for source in sorted(lib.rglob("*.c")) for row in re.findall(ROWS[what], source.read_text())]
+    assert len(rows) > 2, f"lib has no rows of this form: {ROWS[what]}"
+    text = re.search(part, path.read_text(), re.M | re.S)
+    assert text, f"{file} has no list of this form: {part}"
+    assert_names(path, [found.lower() for found in re.findall(name, text[1], re.M)], rows)
+
+
+def test_columns_of_the_list_are_in_the_documents(net):
+    with Daemon.learned(net, "203.0.113.1"):
+        columns = ask({"request": "show"})["columns"]
+        header = re.search(r"^DESTINATION .*", net.host.run(RIPTIDE, "show").stdout, re.M)[0]
+    control, page = REPOSITORY / "docs" / "control.md", SOURCES / "riptide.8.in"
+    row = re.search(r"^\| `show` \|.*whose elements `columns` names: (.*?); `next`", control.read_text(), re.M)[1]
+    outer = re.sub(r"\(.*?\)", "", row)
+    assert_names(control, re.findall(r"`(\w+)`", outer), columns)
+    shown = re.search(r"^\.It Cm show(.*?)^\.El", page.read_text(), re.M | re.S)[1]
+    assert_names(page, ["DESTINATION", *re.findall(r"^\.It (\S+)$", shown, re.M)], header.split())
+
+
+def test_document_of_the_socket_names_options_that_are_there():
+    path = REPOSITORY / "docs" / "control.md"
+    there = {*options_of(RIPTIDED, "--help"), *re.findall(OPTION, run(RIPTIDE, "help").stdout)}
+    assert_names(path, there | set(re.findall(rf"`({OPTION})", path.read_text())), there)
 
 
 def test_example_is_a_configuration(tmp_path):

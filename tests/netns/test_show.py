@@ -4,32 +4,31 @@
 import re
 
 import pytest
-from control import derived, labelled, riptide_json, status
+from control import derived, labelled, riptide_json, rows_by_name, status
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, add_wg_quick_rules, rules, wait_until, windows
 
 V4, V6 = "203.0.113.1", "2001:db8::1"
 
 
 def table(host, *options):
-    """The rows, and the last line; none is wider than 80 columns."""
+    """The rows by their headings, and the last line; none is wider than 80 columns."""
     lines = host.run(RIPTIDE, "show", *options).stdout.splitlines()
     assert max(map(len, lines)) <= 80
     header = next(i for i, line in enumerate(lines) if line.startswith("DESTINATION "))
-    return [line.split() for line in lines[header + 1:-1]], lines[-1]
+    return [dict(zip(lines[header].split(), line.split())) for line in lines[header + 1:-1]], lines[-1]
 
 
 def test_list_has_those_first_that_save_most_and_totals(net):
     with Daemon.learned(net, {V4: 30, V6: 60, "198.51.100.1": 30}, *BY_ROUTES):
         found = windows(net.host)
         rows, total = table(net.host)
-        assert [row[0] for row in rows] == [V6, "198.51.100.1", V4]
-        assert {row[0]: int(row[1]) for row in rows} == found and {row[5] for row in rows} == {"routes"}
+        assert [row["DESTINATION"] for row in rows] == [V6, "198.51.100.1", V4]
+        assert {row["DESTINATION"]: int(row["WINDOW"]) for row in rows} == found
+        assert {row["BY"] for row in rows} == {"routes"}
         assert total == "3 with a window; 0 without"
         (first, more), _ = table(net.host, "--top", "1")
-        assert first[0] == V6 and more[:3] == ["...", "2", "more"]
-        document = riptide_json(net.host, "show", "203.0.113.0/24")
-        row, = document["routes"]
-        shown = dict(zip(document["columns"], row))
+        assert first["DESTINATION"] == V6 and list(more.values())[:3] == ["...", "2", "more"]
+        shown, = rows_by_name(riptide_json(net.host, "show", "203.0.113.0/24"))
         assert (shown["dst"], shown["window"], shown["connections"], shown["by"]) == (V4, found[V4], 1, "routes")
         net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--off", "--for", "1h")
         wait_until(lambda: "2 with a window" in table(net.host)[1] or "; 1 without" in table(net.host)[1], "the hint")
@@ -102,7 +101,7 @@ def test_prefix_is_about_the_one_destination_that_it_belongs_to(net, cgroup):
     with Daemon(net.host, "--prefix-len4", "22", "--apply", "program", "--cgroup", cgroup):
         wait_until(lambda: riptide_json(net.host, "show", "198.51.100.0/22")["program"], "a window")
         assert labelled("part of", "198.51.100.0/22\n") in derived(net.host, "198.51.100.0/24")
-        assert table(net.host, "198.51.96.0/21")[0][0][0] == "198.51.100.0/22"
+        assert table(net.host, "198.51.96.0/21")[0][0]["DESTINATION"] == "198.51.100.0/22"
 
 
 def test_connections_that_do_not_count_are_counted(net):
@@ -147,7 +146,7 @@ def test_window_of_the_program_prevails_and_is_named(net, daemon):
         said = derived(net.host, V4)
         assert "\n  route        left alone: " in said
         assert f"\n  program      {cwnd} segments, 20 % of connections held out\n" in said
-        assert table(net.host)[0][0][5] == "program"
+        assert table(net.host)[0][0]["BY"] == "program"
         net.host.run(RIPTIDE, "pause")
         said = derived(net.host, V4)
         assert "\n  why          paused\n" in said and "\n  program      not given: paused\n" in said

@@ -34,7 +34,8 @@ static inline void bytes_begin(struct bytes *bytes, uint16_t type, const void *h
 
 static inline void bytes_put(struct bytes *bytes, int type, const void *payload, size_t n)
 {
-    assert_true(mnl_attr_put_check(bytes_message(bytes), sizeof(bytes->data), (uint16_t)type, n, payload));
+    assert_true(
+        mnl_attr_put_check(bytes_message(bytes), sizeof(bytes->data), (uint16_t)type, n, payload));
 }
 
 #define bytes_put_u8(bytes, type, value)  bytes_put(bytes, type, &(uint8_t){ value }, 1)
@@ -113,12 +114,14 @@ static inline void bytes_put_route(struct bytes *bytes, const struct bytes_route
 }
 
 /* That a message without its last few bytes is refused, and one with bytes behind it that are no attribute. */
-static inline void bytes_check_ends(struct bytes *bytes, bool (*parses)(const struct nlmsghdr *message))
+static inline void bytes_check_ends(struct bytes *bytes,
+                                    bool (*parses)(const struct nlmsghdr *message))
 {
     struct nlmsghdr *message = bytes_message(bytes);
     uint32_t n_bytes = message->nlmsg_len;
 
-    for (int more = 1 - (int)sizeof(struct nlattr) - 4; more <= (int)sizeof(struct nlattr); more++) {
+    for (int more = 1 - (int)sizeof(struct nlattr) - 4; more <= (int)sizeof(struct nlattr);
+         more++) {
         message->nlmsg_len = n_bytes + (uint32_t)more;
         if (parses(message) != (more == 0))
             fail_msg("%+d bytes", more);

@@ -6,8 +6,8 @@
 #ifndef RIPTIDE_TESTS_DRAWN_H
 #define RIPTIDE_TESTS_DRAWN_H
 
-#include "verdict/verdict.h"
 #include "unit.h"
+#include "verdict/verdict.h"
 
 #include <math.h>
 #include <riptide/observe.h>

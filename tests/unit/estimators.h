@@ -121,7 +121,8 @@ static inline void add(struct riptide_estimator *estimator, struct riptide_sampl
     assert_true(r == 0 || r == RIPTIDE_E_LEFT_OUT);
 }
 
-static inline void add_times(struct riptide_estimator *estimator, int n, struct riptide_sample sample)
+static inline void add_times(struct riptide_estimator *estimator, int n,
+                             struct riptide_sample sample)
 {
     for (int i = 0; i < n; i++)
         add(estimator, sample);

@@ -56,8 +56,8 @@ static bool is_refused(int r, struct riptide_error *error)
 {
     char expected[sizeof(error->text)];
 
-    snprintf(expected, sizeof(expected), "made before fork(2), in process %d; make a new one in this process",
-             (int)getppid());
+    snprintf(expected, sizeof(expected),
+             "made before fork(2), in process %d; make a new one in this process", (int)getppid());
     return r == -ECHILD && strcmp(error->text, expected) == 0;
 }
 
@@ -109,10 +109,8 @@ TEST(policies_learn_that_flights_are_paced_where_they_are)
         const char *cgroup;
         bool pacing;
     } cases[] = {
-        { RIPTIDE_ROUTES, NULL, true },
-        { RIPTIDE_AUTO, "/none", false },
-        { RIPTIDE_AUTO, "/none", true },
-        { RIPTIDE_AUTO, NULL, false },
+        { RIPTIDE_ROUTES, NULL, true },  { RIPTIDE_AUTO, "/none", false },
+        { RIPTIDE_AUTO, "/none", true }, { RIPTIDE_AUTO, NULL, false },
         { RIPTIDE_AUTO, NULL, true },
     };
 
@@ -170,7 +168,8 @@ static void assert_taken(struct riptide_agent *agent, bool is_taken)
     static const char state[] = "riptide state 2 saved_ns=0\n"
                                 "192.0.2.1 cwnd=48 age_ns=0\n";
 
-    assert_int_equal(riptide_agent_add(agent, &sample), is_taken ? RIPTIDE_E_LEFT_OUT : RIPTIDE_E_UNKNOWN);
+    assert_int_equal(riptide_agent_add(agent, &sample),
+                     is_taken ? RIPTIDE_E_LEFT_OUT : RIPTIDE_E_UNKNOWN);
     assert_int_equal(riptide_agent_add(agent, &of_loopback), RIPTIDE_E_UNKNOWN);
     assert_text(load_at(agent->estimator, read_clock(CLOCK_BOOTTIME), 0, state, sizeof(state) - 1),
                 is_taken ? LOADED(1, 0, 0) : LOADED(0, 0, 1));

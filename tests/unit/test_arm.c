@@ -3,8 +3,8 @@
  * lib/verdict/arm.h over a million cookies as kernels hand them out. Everything is computed, nothing
  * is drawn: what passes once passes always.
  */
-#include "verdict/arm.h"
 #include "unit.h"
+#include "verdict/arm.h"
 
 enum { COOKIES = 1000000, PER_BLOCK = 4096, PROCESSORS = 3, SEQUENCES = 6, SEEDS = 4 };
 
@@ -39,7 +39,8 @@ static double chi_square(const uint32_t *counts, const double *shares, size_t n)
 /* As large as their shares, under another seed and for a neighbour. */
 static void assert_independent(size_t sequence, uint64_t seed, uint64_t other_seed, uint64_t step)
 {
-    static const double shares[ARMS * ARMS] = { 0.95 * 0.95, 0.95 * 0.05, 0.05 * 0.95, 0.05 * 0.05 };
+    static const double shares[ARMS * ARMS] = { 0.95 * 0.95, 0.95 * 0.05, 0.05 * 0.95,
+                                                0.05 * 0.05 };
     uint32_t counts[ARMS * ARMS] = { 0 };
 
     for (uint64_t i = 0; i < COOKIES; i++)

@@ -360,8 +360,8 @@ TEST(flights_without_our_window_do_not_count)
 }
 
 /* Rounds of `n` connections, of which the first ones lose; the window after them. */
-static uint32_t rounds(struct riptide_estimator *estimator, uint64_t interval_s, int n_rounds, int n,
-                       int n_lossy)
+static uint32_t rounds(struct riptide_estimator *estimator, uint64_t interval_s, int n_rounds,
+                       int n, int n_lossy)
 {
     for (int round = 0; round < n_rounds; round++) {
         uint32_t cwnd = cwnd_of(estimator);

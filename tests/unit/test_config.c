@@ -118,7 +118,7 @@ TEST(mistakes_are_named_with_line_key_value_and_remedy)
     };
 
     EACH(row, cases)
-    assert_refused((*row)[0], (*row)[1]);
+        assert_refused((*row)[0], (*row)[1]);
 }
 
 TEST(too_many_sections)
@@ -157,8 +157,7 @@ TEST(refusals_of_the_library_name_the_key_and_its_file)
     assert_taken(&settings, "cwnd-min = 3\ncwnd-max = 5\nexclude = ::1\nlocal-port = 1\ntable = 9\n"
                             "[prefix ::/0]\ncwnd-min = 9\n[prefix 10.0.0.0/8]\n");
     settings.given = UINT64_C(1) << (options_find(settings_rows, "table") - settings_rows);
-    EACH(row, cases)
-    {
+    EACH(row, cases) {
         struct riptide_error error = { .field = row->field, .index = row->index };
 
         snprintf(error.text, sizeof(error.text), "%s%s%s", error.field ? error.field : "",
@@ -190,8 +189,7 @@ TEST(command_lines_that_are_refused_name_option_value_and_remedy)
         { { "--", "--once" }, "--once: unexpected operand; only options are allowed (--help)" },
     };
 
-    EACH(row, cases)
-    {
+    EACH(row, cases) {
         char **argv = ARGV(row->options[0], row->options[1]);
         struct riptide_error error = { .text = "" };
         SETTINGS settings;

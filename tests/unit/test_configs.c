@@ -82,8 +82,12 @@ TEST(each_byte_that_a_newer_caller_sets_is_refused_and_no_more_than_an_older_one
 TEST(sizes_that_no_release_had_are_refused)
 {
     EACH(object, objects) {
-        const size_t sizes[] = { 0, sizeof(void *), offsetof(struct riptide_agent_config, observer),
-                                 object->bytes - 1, 65537, SIZE_MAX };
+        const size_t sizes[] = { 0,
+                                 sizeof(void *),
+                                 offsetof(struct riptide_agent_config, observer),
+                                 object->bytes - 1,
+                                 65537,
+                                 SIZE_MAX };
 
         EACH(size, sizes) {
             struct riptide_error error = { .text = "" };
@@ -141,7 +145,8 @@ TEST(observer_is_refused_by_the_name_of_a_value)
     REFUSED_SCOPE("exclude: NULL, but its number is 5", .n_exclude = 5);
     REFUSED_SCOPE("local_ports: NULL, but its number is 5", .n_local_ports = 5);
     REFUSED_SCOPE("remote_ports: NULL, but its number is 5", .n_remote_ports = 5);
-    REFUSED_SCOPE("learn: 18446744073709551615; at most 1048576", .learn = &mapped, .n_learn = SIZE_MAX);
+    REFUSED_SCOPE("learn: 18446744073709551615; at most 1048576", .learn = &mapped,
+                  .n_learn = SIZE_MAX);
     REFUSED_SCOPE("exclude: 1048577; at most 1048576", .exclude = &mapped, .n_exclude = 1048577);
     REFUSED_SCOPE("local_ports: 257; at most 256", .local_ports = ranges, .n_local_ports = 257);
     REFUSED_SCOPE("remote_ports: 257; at most 256", .remote_ports = ranges, .n_remote_ports = 257);
@@ -160,8 +165,10 @@ TEST(estimator_is_refused_by_the_name_of_a_value)
 {
     REFUSED("estimator.history_weight: 1; ", configs.estimator.history_weight = 1);
     REFUSED("estimator.history_weight: -0.1; ", configs.estimator.history_weight = -0.1);
-    REFUSED("estimator.history_weight: nan; ", configs.estimator.history_weight = __builtin_nan(""));
-    REFUSED("estimator.cwnd_min: 0; must be 1 to the largest window, 100", configs.estimator.cwnd_min = 0);
+    REFUSED("estimator.history_weight: nan; ",
+            configs.estimator.history_weight = __builtin_nan(""));
+    REFUSED("estimator.cwnd_min: 0; must be 1 to the largest window, 100",
+            configs.estimator.cwnd_min = 0);
     REFUSED("estimator.cwnd_max: 9; below the smallest", configs.estimator.cwnd_max = 9);
     REFUSED("estimator.cwnd_max: 65536; must be 1 to 65535", configs.estimator.cwnd_max = 65536);
     REFUSED("estimator.prefix_len4: 33; ", configs.estimator.prefix_len4 = 33);
@@ -192,17 +199,21 @@ TEST(applier_and_agent_are_refused_by_the_name_of_a_value)
     REFUSED("applier.holdout_percent: 51; must be 0 to 50", configs.applier.holdout_percent = 51);
     REFUSED("applier.pacing: off; routes pace nothing", configs.applier.backend = RIPTIDE_ROUTES,
             configs.applier.pacing = false);
-    REFUSED("applier.cgroup: system.slice; must be an absolute path", configs.applier.cgroup = "system.slice");
+    REFUSED("applier.cgroup: system.slice; must be an absolute path",
+            configs.applier.cgroup = "system.slice");
     REFUSED("applier.cgroup: /sys/fs/cgroup; routes are for all",
             configs.applier.backend = RIPTIDE_ROUTES, configs.applier.cgroup = "/sys/fs/cgroup");
-    REFUSED("applier.holdout_percent: 5; routes cannot",
-            configs.applier.backend = RIPTIDE_ROUTES, configs.applier.holdout_percent = 5);
+    REFUSED("applier.holdout_percent: 5; routes cannot", configs.applier.backend = RIPTIDE_ROUTES,
+            configs.applier.holdout_percent = 5);
     REFUSED("applier.holdout_percent: 5; outcomes of connections need",
-            configs.observer.destroy_events = RIPTIDE_DESTROY_EVENTS_NO, configs.applier.holdout_percent = 5);
-    REFUSED("estimator.prefix_len4: a prefix; routes serve single addresses, the program serves prefixes",
-            configs.applier.backend = RIPTIDE_ROUTES, configs.estimator.prefix_len4 = 31);
-    REFUSED("estimator.prefix_len6: a prefix; routes serve single addresses, the program serves prefixes",
-            configs.applier.backend = RIPTIDE_ROUTES, configs.estimator.prefix_len6 = 64);
+            configs.observer.destroy_events = RIPTIDE_DESTROY_EVENTS_NO,
+            configs.applier.holdout_percent = 5);
+    REFUSED(
+        "estimator.prefix_len4: a prefix; routes serve single addresses, the program serves prefixes",
+        configs.applier.backend = RIPTIDE_ROUTES, configs.estimator.prefix_len4 = 31);
+    REFUSED(
+        "estimator.prefix_len6: a prefix; routes serve single addresses, the program serves prefixes",
+        configs.applier.backend = RIPTIDE_ROUTES, configs.estimator.prefix_len6 = 64);
     REFUSED("interval_ns: must be 10 ms to one hour", configs.agent.interval_ns = 1);
     REFUSED("interval_ns: must be shorter than the time to live, or windows expire at once",
             configs.agent.interval_ns = configs.estimator.ttl_ns);
@@ -219,10 +230,10 @@ TEST(values_at_their_bounds_are_taken)
 {
     AGENT *least = AGENT_WITH(configs.estimator.cwnd_min = configs.estimator.cwnd_max = 1,
                               configs.agent.interval_ns = 10 * MS);
-    AGENT *most = AGENT_WITH(configs.estimator.cwnd_min = configs.estimator.cwnd_max = 65535,
-                             configs.agent.interval_ns = 3600 * S,
-                             configs.estimator.ttl_ns = 3601 * S,
-                             configs.applier.backend = RIPTIDE_BOTH, configs.applier.pacing = false);
+    AGENT *most =
+        AGENT_WITH(configs.estimator.cwnd_min = configs.estimator.cwnd_max = 65535,
+                   configs.agent.interval_ns = 3600 * S, configs.estimator.ttl_ns = 3601 * S,
+                   configs.applier.backend = RIPTIDE_BOTH, configs.applier.pacing = false);
 
     assert_true(least && most);
 }
@@ -235,7 +246,8 @@ TEST(what_is_not_there_is_not_written)
 
     assert_int_equal(riptide_applier_new(&applier, NULL, NULL), 0);
     assert_int_equal(riptide_applier_pop(applier, &route), RIPTIDE_E_AGAIN);
-    assert_int_equal(riptide_applier_find(applier, &dst, RIPTIDE_ROUTES, &route), RIPTIDE_E_UNKNOWN);
+    assert_int_equal(riptide_applier_find(applier, &dst, RIPTIDE_ROUTES, &route),
+                     RIPTIDE_E_UNKNOWN);
     assert_null(route);
     riptide_applier_free(applier);
 }
@@ -244,8 +256,8 @@ TEST(what_is_not_there_is_not_written)
 TEST(each_byte_behind_what_is_wanted_is_refused_and_figures_beyond_their_limits)
 {
     static const struct riptide_wanted beyond[] = {
-        { .initcwnd = RIPTIDE_CWND_LIMIT + 1 },          { .cwnd_max = RIPTIDE_CWND_LIMIT + 1 },
-        { .base_cwnd = RIPTIDE_CWND_LIMIT + 1 },         { .pacing_percent = 101 },
+        { .initcwnd = RIPTIDE_CWND_LIMIT + 1 },         { .cwnd_max = RIPTIDE_CWND_LIMIT + 1 },
+        { .base_cwnd = RIPTIDE_CWND_LIMIT + 1 },        { .pacing_percent = 101 },
         { .rto_min_us = RIPTIDE_RTO_MIN_LIMIT_US + 1 },
     };
     struct riptide_applier *applier;

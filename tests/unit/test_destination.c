@@ -97,7 +97,8 @@ TEST(idle_one_of_a_full_share_is_found_behind_free_places)
 TEST(prefix_of_24_bits_or_a_wider_destination_has_a_sixteenth)
 {
     ESTIMATOR *estimator = ESTIMATOR_WITH("careful", config.max_destinations = 32);
-    ESTIMATOR *wide = ESTIMATOR_WITH("careful", config.max_destinations = 32, config.prefix_len4 = 16);
+    ESTIMATOR *wide =
+        ESTIMATOR_WITH("careful", config.max_destinations = 32, config.prefix_len4 = 16);
     struct riptide_prefix dst = prefix("10.0.0.1");
 
     assert_int_equal(connect_to(estimator, prefix("192.0.2.1"), 1), 0);

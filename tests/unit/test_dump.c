@@ -154,7 +154,8 @@ TEST(local_routes_of_table_local_are_own_prefixes)
         CLEANUP(prefix_set_deinit) struct prefix_set set = { 0 };
         struct bytes bytes;
 
-        bytes_put_route(&bytes, &(struct bytes_route){ row->route, .type = row->type, .table = row->table });
+        bytes_put_route(
+            &bytes, &(struct bytes_route){ row->route, .type = row->type, .table = row->table });
         assert_int_equal(local_add_route(&set, bytes_message(&bytes)), 0);
         prefix_set_finish(&set);
         assert_int_equal(set.n, row->inside != NULL);

@@ -32,7 +32,8 @@ TEST(harm_of_either_beyond_its_margin_that_no_gain_outweighs_suspends)
     };
 
     EACH(row, cases) {
-        const struct verdict verdict = { { 4112, 232 }, change_of(row->time_low, row->time_high),
+        const struct verdict verdict = { { 4112, 232 },
+                                         change_of(row->time_low, row->time_high),
                                          change_of(row->again_low, row->again_high) };
         struct suspension suspension = { 0 };
 
@@ -94,8 +95,8 @@ enum { PER_SECOND = 50, SOURCES = 200 };
 struct world {
     double time_factor, again_factor; /* by the window, of `harmed` in 200 sources */
     unsigned int harmed;
-    unsigned int attacker_percent; /* of the connections, from one /48 */
-    enum arm attacked;             /* where these take so many times as long, */
+    unsigned int attacker_percent;      /* of the connections, from one /48 */
+    enum arm attacked;                  /* where these take so many times as long, */
     double attack_factor, attack_share; /* and this share of their segments is lost besides */
 };
 
@@ -116,8 +117,8 @@ static void add_one(const struct world *world)
 {
     struct experiment *experiment = &run.experiment;
     enum holdout_phase phase = experiment->phase;
-    enum arm arm = arm_of(++run.cookie, experiment->seed,
-                          ARM_SHARE(phase_percent(experiment, phase)));
+    enum arm arm =
+        arm_of(++run.cookie, experiment->seed, ARM_SHARE(phase_percent(experiment, phase)));
     bool is_attacker = below(100) < world->attacker_percent;
     unsigned int source = below(SOURCES);
     double time_factor = 1, again_factor = 1;
@@ -234,18 +235,33 @@ TEST(harm_is_found_within_minutes_whatever_one_source_does)
     const struct world a_quarter = { 0.75, 1, SOURCES, 0, ARM_WINDOW, 1, 0 };
     const struct {
         const char *what;
-        struct world gain, harm; /* no factor: there was no gain before */
+        struct world gain, harm;   /* no factor: there was no gain before */
         unsigned int runs, most_s; /* 0: nothing is suspended in an hour */
     } cases[] = {
         { "one source is slow", { .again_factor = 0 }, { 1, 1, 0, 30, ARM_WINDOW, 20, 0.1 }, 1, 0 },
-        { "a little faster and lossy", { .again_factor = 0 }, { 1, 1, 0, 30, ARM_WINDOW, 0.9, 0.18 }, 1, 0 },
+        { "a little faster and lossy",
+          { .again_factor = 0 },
+          { 1, 1, 0, 30, ARM_WINDOW, 0.9, 0.18 },
+          1,
+          0 },
         { "lossy", { .again_factor = 0 }, { 1, 1, 0, 30, ARM_WINDOW, 1, 0.4 }, 1, 0 },
-        { "half of all sources", { .again_factor = 0 }, { 2, 2, SOURCES / 2, 0, ARM_WINDOW, 1, 0 }, 5, 60 },
-        { "one source hides it", { .again_factor = 0 }, { 2, 2, SOURCES / 2, 30, ARM_HOLDOUT, 20, 0.1 }, 5, 120 },
+        { "half of all sources",
+          { .again_factor = 0 },
+          { 2, 2, SOURCES / 2, 0, ARM_WINDOW, 1, 0 },
+          5,
+          60 },
+        { "one source hides it",
+          { .again_factor = 0 },
+          { 2, 2, SOURCES / 2, 30, ARM_HOLDOUT, 20, 0.1 },
+          5,
+          120 },
         { "more time later", a_quarter, { 1.3, 1, SOURCES, 0, ARM_WINDOW, 1, 0 }, 4, 299 },
         { "and losses", a_quarter, { 1.2, 3, SOURCES, 0, ARM_WINDOW, 1, 0 }, 4, 299 },
-        { "where one source was slow", { 0.75, 1, SOURCES, 30, ARM_WINDOW, 20, 0.1 },
-          { 1.3, 1, SOURCES, 30, ARM_WINDOW, 1, 0 }, 4, 299 },
+        { "where one source was slow",
+          { 0.75, 1, SOURCES, 30, ARM_WINDOW, 20, 0.1 },
+          { 1.3, 1, SOURCES, 30, ARM_WINDOW, 1, 0 },
+          4,
+          299 },
     };
 
     seed_fixed();
@@ -265,8 +281,9 @@ TEST(harm_is_found_within_minutes_whatever_one_source_does)
         }
         assert_row(row->most_s == 0 || most_s <= row->most_s);
         if (row->most_s > 0)
-            print_message("# %s: found within %u s; a gain before (0: none) ended the first phase within %u s\n",
-                          row->what, most_s, first_s);
+            print_message(
+                "# %s: found within %u s; a gain before (0: none) ended the first phase within %u s\n",
+                row->what, most_s, first_s);
     }
 }
 

@@ -14,7 +14,8 @@
 #define FILTER CLEANUP(filter_deinit) struct filter
 
 /* The longest of the prefixes that contain it; -1: none. */
-static int longest(const struct riptide_prefix *prefixes, size_t n, const struct riptide_prefix *dst)
+static int longest(const struct riptide_prefix *prefixes, size_t n,
+                   const struct riptide_prefix *dst)
 {
     int len = -1;
 

@@ -25,7 +25,9 @@ static __u64 *slot(uint64_t cookie, int choice, int i)
 
 static __u64 note_of(uint64_t cookie, uint64_t now_ns)
 {
-    return note_tag(hash_of(cookie)) | note_time(now_ns) << NOTE_TIME | UINT64_C(10) << NOTE_INITCWND;
+    const __u64 window = UINT64_C(10) << NOTE_INITCWND;
+
+    return note_tag(hash_of(cookie)) | window | note_time(now_ns) << NOTE_TIME;
 }
 
 static int clear(void **state)
@@ -193,4 +195,120 @@ TEST_WITH(room_for_100000_connections, clear, NULL)
     for (uint64_t cookie = CONNECTIONS + 1; cookie <= 2 * CONNECTIONS; cookie++)
         n_wrong += opened_find(&common, cookie, SEED).slot != NULL;
     assert_true(n_wrong <= 2);
+}
+
+/* A connection of that cookie, of which a note says that it opened with 24 segments. */
+static struct riptide_sample sample_of(uint64_t cookie, uint32_t segs, uint32_t lost)
+{
+    return (struct riptide_sample){
+        .cookie = cookie,
+        .mss_bytes = 1000,
+        .data_segs_out = segs + lost,
+        .retrans_segs = lost,
+        .acked_bytes = UINT64_C(1000) * segs,
+    };
+}
+
+static struct riptide_sample by_note(struct riptide_sample sample)
+{
+    struct note note = opened_find(&common, sample.cookie, SEED);
+
+    assert_non_null(note.slot);
+    opened_by_note(&note, &sample, UNIT_NS);
+    return sample;
+}
+
+static void put_note(__u64 more)
+{
+    memset(&common, 0, sizeof(common));
+    *slot(COOKIE, 0, 0) = note_tag(hash_of(COOKIE)) | note_time(UNIT_NS) << NOTE_TIME | more;
+}
+
+TEST(sample_says_what_its_note_says)
+{
+    struct riptide_sample sample;
+
+    put_note(UINT64_C(24) << NOTE_INITCWND | UINT64_C(6) << NOTE_TOGETHER | 1 << NOTE_PACED |
+             1 << NOTE_PHASE);
+    sample = by_note(sample_of(COOKIE, 0, 0));
+    assert_int_equal(sample.initcwnd, 24);
+    assert_int_equal(sample.together, 6);
+    assert_int_equal(sample.arm, RIPTIDE_ARM_WINDOW);
+    assert_int_equal(sample.phase, 1);
+    assert_true(sample.paced);
+    put_note(1 << NOTE_ARM);
+    sample = by_note(sample_of(COOKIE, 0, 0));
+    assert_int_equal(sample.initcwnd, 0);
+    assert_int_equal(sample.arm, RIPTIDE_ARM_HOLDOUT);
+}
+
+/* Its window was sent and acknowledged, all of it after a loss; or it is closed. */
+TEST(first_flight_ends)
+{
+    static const struct {
+        const char *what;
+        uint32_t segs, lost;
+        uint64_t acked_bytes;
+        bool closed, ended;
+    } rows[] = {
+        { "nothing sent", 0, 0, 0, false, false },
+        { "it talks before it sends data", 10, 0, 10000, false, false },
+        { "it is under way", 24, 0, 23000, false, false },
+        { "the last segment is short", 24, 0, 23001, false, true },
+        { "a later one is under way", 48, 0, 24000, false, true },
+        { "a loss is not mended yet", 24, 1, 12000, false, false },
+        { "what it sent was mended", 12, 1, 11500, false, true },
+        { "closed", 10, 0, 10000, true, true },
+    };
+
+    EACH(row, rows) {
+        struct riptide_sample sample = sample_of(COOKIE, row->segs, row->lost);
+
+        put_note(UINT64_C(24) << NOTE_INITCWND);
+        sample.acked_bytes = row->acked_bytes;
+        sample.closed = row->closed;
+        assert_row(by_note(sample).flight_ended == row->ended);
+    }
+}
+
+TEST(first_flight_counts_once)
+{
+    struct riptide_sample sample = sample_of(COOKIE, 24, 0);
+
+    put_note(UINT64_C(24) << NOTE_INITCWND);
+    assert_true(by_note(sample).flight_ended);
+    sample.shown = true;
+    assert_false(by_note(sample).flight_ended);
+    assert_int_equal(by_note(sample).initcwnd, 24);
+    sample.closed = true;
+    assert_false(by_note(sample).flight_ended);
+    assert_null(opened_find(&common, COOKIE, SEED).slot); /* it is gone with the connection */
+}
+
+/* The route and its rule are 10 s old; a connection's age is at least its busy and idle time. */
+TEST(route_says_it_of_younger_connections)
+{
+    static const struct {
+        const char *what;
+        uint64_t busy_us;
+        uint32_t idle_ms;
+        bool shown, known;
+    } rows[] = {
+        { "younger", 1000000, 1000, false, true },
+        { "a moment younger", 4000000, 5999, false, true },
+        { "as old", 4000000, 6000, false, false },
+        { "of an earlier dump, of any age", 1000000, 1000, true, false },
+    };
+
+    EACH(row, rows) {
+        struct riptide_sample sample = sample_of(COOKIE, 40, 0);
+
+        sample.busy_time_us = row->busy_us;
+        sample.last_data_sent_ms = row->idle_ms;
+        sample.shown = row->shown;
+        opened_by_route(&sample, 40, 20 * S, 30 * S);
+        assert_row(sample.initcwnd == (row->known ? 40 : 0));
+        assert_row(sample.flight_ended == row->known);
+        assert_row(sample.arm == RIPTIDE_ARM_NONE);
+    }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* lib/verdict/outcomes: which connections count and as what, sums by hand, and added. */
-#include "tcp.h"
 #include "drawn.h"
+#include "tcp.h"
 
 enum { MSS = 1000 };
 
@@ -162,11 +162,18 @@ TEST(impossible_sums_are_known)
         enum sum sum;
         double value;
     } cases[] = {
-        { SUM_CONNECTIONS, 0 },     { SUM_CONNECTIONS, -1 },   { SUM_CONNECTIONS, NAN },
+        { SUM_CONNECTIONS, 0 },
+        { SUM_CONNECTIONS, -1 },
+        { SUM_CONNECTIONS, NAN },
         { SUM_CONNECTIONS, INFINITY },
-        { SUM_TIME, 41 },           { SUM_TIME, NAN },         { SUM_TIME_SQUARES, 7 },
-        { SUM_TIME_SQUARES, 81 },   { SUM_RETRANSMITTED, -1 }, { SUM_RETRANSMITTED, 2.1 },
-        { SUM_RETRANSMITTED_SQUARES, 0.2 }, { SUM_RETRANSMITTED_SQUARES, NAN },
+        { SUM_TIME, 41 },
+        { SUM_TIME, NAN },
+        { SUM_TIME_SQUARES, 7 },
+        { SUM_TIME_SQUARES, 81 },
+        { SUM_RETRANSMITTED, -1 },
+        { SUM_RETRANSMITTED, 2.1 },
+        { SUM_RETRANSMITTED_SQUARES, 0.2 },
+        { SUM_RETRANSMITTED_SQUARES, NAN },
     };
 
     assert_true(sums_are_possible(possible));

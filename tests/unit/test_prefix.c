@@ -69,6 +69,7 @@ TEST(text_comes_back)
 
 TEST(text_that_is_no_prefix_is_refused)
 {
+    /* clang-format off */
     static const char *const texts[] = {
         /* host bits */
         "192.0.2.1/31", "192.0.2.0/22", "128.0.0.0/0", "0.0.0.1/0", "0.0.0.1/8", "2001:db8::1/127",
@@ -81,6 +82,7 @@ TEST(text_that_is_no_prefix_is_refused)
         "-1.0.0.0", " 10.0.0.0", "10.0.0.0 ", ":::", ":", "1::2::3", "12345::", "fe80::1%lo",
         "[::1]", "::g", "default", "/8", "10/8", ":::/8", "::g/8",
     };
+    /* clang-format on */
     static const char *const lengths[] = { "",    "+8", "-8", " 8",  "8 ", "8\n", "8x", "0x8",
                                            "8/8", "/8", "8/", "8.0", "x",  "-0",  "+0" };
     char text[32];

@@ -24,7 +24,9 @@ static struct routing host;
 
 static void follow(int how, const char *text, uint8_t tos, const char *gateway, uint32_t ifindex)
 {
-    const struct bytes_route said = { .dst = text, .tos = tos, .ifindex = ifindex, .gateway = gateway };
+    const struct bytes_route said = {
+        .dst = text, .tos = tos, .ifindex = ifindex, .gateway = gateway
+    };
     struct bytes message;
     struct route route;
 
@@ -41,11 +43,8 @@ TEST(route_that_hides_others_is_a_reason_for_its_family)
         uint8_t tos;
         bool is_reason;
     } cases[] = {
-        { ADDED, 0, false },
-        { REPLACED, 0, false },
-        { APPENDED, 0, true },
-        { PREPENDED, 0, true },
-        { ADDED, 8, true },
+        { ADDED, 0, false },    { REPLACED, 0, false }, { APPENDED, 0, true },
+        { PREPENDED, 0, true }, { ADDED, 8, true },
     };
 
     EACH(row, cases) {
@@ -78,10 +77,14 @@ TEST(ipv6_must_have_no_other_way_to_what_is_behind_a_gateway)
         bool is_other;
         uint32_t ifindex;
     } cases[] = {
-        { "2001:db8::/32", "2001:db8::1", false, IFINDEX }, { "2001:db8:1::/48", "2001:db8::2", true, IFINDEX },
-        { "2001:db8::/32", "2001:db8::1", true, 7 },        { "2001:db8:1::/48", NULL, true, IFINDEX },
-        { "2001:db8:5::/64", NULL, false, IFINDEX },        { "2001:db8::/32", NULL, true, IFINDEX },
-        { "203.0.113.0/24", "192.0.2.1", false, IFINDEX },  { "fe80::/10", NULL, false, IFINDEX },
+        { "2001:db8::/32", "2001:db8::1", false, IFINDEX },
+        { "2001:db8:1::/48", "2001:db8::2", true, IFINDEX },
+        { "2001:db8::/32", "2001:db8::1", true, 7 },
+        { "2001:db8:1::/48", NULL, true, IFINDEX },
+        { "2001:db8:5::/64", NULL, false, IFINDEX },
+        { "2001:db8::/32", NULL, true, IFINDEX },
+        { "203.0.113.0/24", "192.0.2.1", false, IFINDEX },
+        { "fe80::/10", NULL, false, IFINDEX },
     };
 
     EACH(row, cases) {
@@ -120,9 +123,9 @@ static int take(struct routing *routing, struct said said)
     const struct ifinfomsg header = { .ifi_family = said.family,
                                       .ifi_index = (int)said.ifindex,
                                       .ifi_flags = said.flags };
-    const int32_t settings[] = { [DEVCONF_HOPLIMIT] = 64,
-                                 [DEVCONF_MTU6] = (int32_t)said.mtu6_bytes,
-                                 [DEVCONF_ACCEPT_RA] = 1 };
+    const int32_t settings[] = {
+        [DEVCONF_HOPLIMIT] = 64, [DEVCONF_MTU6] = (int32_t)said.mtu6_bytes, [DEVCONF_ACCEPT_RA] = 1
+    };
     struct nlattr *spec, *ipv6;
     struct bytes bytes;
 

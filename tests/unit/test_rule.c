@@ -20,7 +20,11 @@ enum { TABLE = 7230, OTHER_TABLE = 7300 };
 static void put_rule(struct bytes *bytes, char kind, uint32_t priority)
 {
     bool is_ours = strchr("Oot", kind), is_main = strchr("Mmist", kind);
-    uint32_t table = kind == 'g' ? 0 : is_main ? RT_TABLE_MAIN : kind == 'O' ? TABLE : kind == 'o' ? OTHER_TABLE : 100;
+    uint32_t table = kind == 'g'   ? 0
+                     : is_main     ? RT_TABLE_MAIN
+                     : kind == 'O' ? TABLE
+                     : kind == 'o' ? OTHER_TABLE
+                                   : 100;
     const struct fib_rule_hdr header = { .family = AF_INET,
                                          .table = (uint8_t)(table < 256 ? table : RT_TABLE_COMPAT),
                                          .action = kind == 'g' ? FR_ACT_GOTO : FR_ACT_TO_TBL,

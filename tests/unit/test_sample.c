@@ -136,15 +136,28 @@ TEST(classes_of_destinations)
         const char *address;
         bool is_local;
     } cases[] = {
-        { "127.0.0.1", true },        { "126.255.255.255", false }, { "128.0.0.1", false },
-        { "224.0.0.1", true },        { "223.255.255.254", false }, { "240.0.0.1", false },
-        { "255.255.255.255", true },  { "255.255.255.254", false },
-        { "0.0.0.0", true },          { "0.0.0.1", false },
-        { "169.254.0.1", true },      { "169.253.0.1", false },
-        { "::1", true },              { "::2", false },             { "::", true },
-        { "ff02::1", true },          { "fe80::1", true },          { "febf::1", true },
-        { "fec0::1", false },         { "fd80::1", false },
-        { "::ffff:127.0.0.1", true }, { "::ffff:169.254.0.1", true },
+        { "127.0.0.1", true },
+        { "126.255.255.255", false },
+        { "128.0.0.1", false },
+        { "224.0.0.1", true },
+        { "223.255.255.254", false },
+        { "240.0.0.1", false },
+        { "255.255.255.255", true },
+        { "255.255.255.254", false },
+        { "0.0.0.0", true },
+        { "0.0.0.1", false },
+        { "169.254.0.1", true },
+        { "169.253.0.1", false },
+        { "::1", true },
+        { "::2", false },
+        { "::", true },
+        { "ff02::1", true },
+        { "fe80::1", true },
+        { "febf::1", true },
+        { "fec0::1", false },
+        { "fd80::1", false },
+        { "::ffff:127.0.0.1", true },
+        { "::ffff:169.254.0.1", true },
     };
 
     EACH(row, cases) {

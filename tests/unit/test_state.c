@@ -106,7 +106,8 @@ TEST(other_bytes_are_refused_with_a_line)
         { "#!/bin/sh\n", 10, none },
         { HEAD, 20, none }, /* cut off */
         { HEAD, sizeof(HEAD) - 1, "state: saved 11 s ahead of this clock" },
-        { "riptide state 2 saved_ns=x\n", 27, "state: the first line does not say when it was saved" },
+        { "riptide state 2 saved_ns=x\n", 27,
+          "state: the first line does not say when it was saved" },
         { of_last_version, sizeof(of_last_version), version },
         { "riptide state 3 saved_ns=1\n", 27, version },
     };
@@ -115,9 +116,9 @@ TEST(other_bytes_are_refused_with_a_line)
         ESTIMATOR *estimator = estimator_of_policy("paper");
         struct riptide_error error = { .text = "" };
 
-        assert_int_equal(riptide_estimator_load(estimator, 200 * S, SAVED - 11 * S, row->bytes,
-                                                row->n, &error),
-                         -EINVAL);
+        assert_int_equal(
+            riptide_estimator_load(estimator, 200 * S, SAVED - 11 * S, row->bytes, row->n, &error),
+            -EINVAL);
         assert_string_equal(error.text, row->line);
         assert_null(pop(estimator));
     }
@@ -145,8 +146,8 @@ TEST(damaged_lines_are_skipped_and_counted)
         { "192.0.2.500/32 age_ns=1 cwnd=20\n", false },
         { "\n", false },
         { "192.0.0.0/16 age_ns=1 cwnd=20\n", false }, /* of another configuration */
-        { "192.0.2.2 age_ns=1 cwnd=30\n", false }, /* no newer */
-        { "192.0.2.1/32 age_ns=1 cwnd=4", false }, /* cut off */
+        { "192.0.2.2 age_ns=1 cwnd=30\n", false },    /* no newer */
+        { "192.0.2.1/32 age_ns=1 cwnd=4", false },    /* cut off */
     };
 
     EACH(row, cases) {
@@ -166,14 +167,16 @@ TEST(lines_of_addresses_that_no_peer_has_are_damaged)
         const char *dst;
         bool is_peer;
     } cases[] = {
-        { "127.0.0.1", false }, { "127.0.0.0/24", false }, { "0.0.0.0", false }, { "0.0.0.0/0", true },
-        { "::1", false },       { "ff02::/64", false },    { "::", false },      { "::/0", true },
+        { "127.0.0.1", false }, { "127.0.0.0/24", false }, { "0.0.0.0", false },
+        { "0.0.0.0/0", true },  { "::1", false },          { "ff02::/64", false },
+        { "::", false },        { "::/0", true },
     };
 
     EACH(row, cases) {
         struct riptide_prefix dst = prefix(row->dst);
         ESTIMATOR *estimator =
-            ESTIMATOR_WITH("paper", *(dst.family == AF_INET ? &config.prefix_len4 : &config.prefix_len6) = dst.len);
+            ESTIMATOR_WITH("paper", *(dst.family == AF_INET ? &config.prefix_len4
+                                                            : &config.prefix_len6) = dst.len);
         char line[128];
 
         snprintf(line, sizeof(line), "%s age_ns=1 cwnd=20\n", row->dst);
@@ -183,7 +186,8 @@ TEST(lines_of_addresses_that_no_peer_has_are_damaged)
 
 TEST(path_is_saved_and_loaded_with_each_policy)
 {
-    static const char line[] = "192.0.2.1 cwnd=64 samples=3 age_ns=1 paced=1 cut=1 min_rtt_us=50000\n";
+    static const char line[] =
+        "192.0.2.1 cwnd=64 samples=3 age_ns=1 paced=1 cut=1 min_rtt_us=50000\n";
 
     EACH(policy, policies) {
         bool is_careful = strcmp(*policy, "careful") == 0;
@@ -254,6 +258,7 @@ TEST(state_is_not_loaded_into_the_past)
     struct riptide_error error = { .text = "of an earlier call" };
 
     learn(estimator, 20, S);
-    assert_int_equal(riptide_estimator_load(estimator, S - 1, SAVED, two, strlen(two), &error), RIPTIDE_E_INVALID);
+    assert_int_equal(riptide_estimator_load(estimator, S - 1, SAVED, two, strlen(two), &error),
+                     RIPTIDE_E_INVALID);
     assert_string_equal(error.text, "");
 }

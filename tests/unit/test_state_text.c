@@ -11,8 +11,8 @@ enum { ROOM = 4096 };
 static const char head[] = "riptide state 2 saved_ns=0\n192.0.2.1 cwnd=48 age_ns=0\n";
 static const char agent_line[] = "riptide agent 2\n";
 #define EXPERIMENT "experiment=5 phase=0 until_ns=0 wait_ns=0 given_ns=0 shown_ns=0\n"
-#define OUTCOME "outcome=28 sums=1,2048,4194304,2048,4194304\n"
-#define NONE_SAID "outcomes of connections: 0"
+#define OUTCOME    "outcome=28 sums=1,2048,4194304,2048,4194304\n"
+#define NONE_SAID  "outcomes of connections: 0"
 
 NEEDS_NETLINK(NETLINK_SOCK_DIAG)
 
@@ -63,8 +63,8 @@ TEST(pause_and_hints_with_an_end_come_back)
     assert_string_equal(text + strlen(head), agent_line);
     cap(before->estimator, "192.0.2.0/24", 15, 100 * S);
     cap(before->estimator, "198.51.100.0/24", 60, RIPTIDE_NEVER_NS); /* the configuration's */
-    set_hint(before->estimator, (struct riptide_hint){ prefix("2001:db8::/32"), .off = true,
-                                                       .until_ns = 101 * S });
+    set_hint(before->estimator,
+             (struct riptide_hint){ prefix("2001:db8::/32"), .off = true, .until_ns = 101 * S });
     before->is_paused = true;
     save(before, 40, 1000, text);
     assert_string_equal(text + strlen(head), PAUSED("60", "61"));
@@ -131,8 +131,7 @@ TEST(damaged_lines_are_left_out_and_counted)
 
             /* The last one is cut off as well, which is one line all the same. */
             snprintf(text, sizeof(text), "%s%spaused=1\n%s%s%.*s", head, agent_line,
-                     is_last ? "" : *row, EXPERIMENT,
-                     is_last ? (int)strlen(*row) - 1 : 0, *row);
+                     is_last ? "" : *row, EXPERIMENT, is_last ? (int)strlen(*row) - 1 : 0, *row);
             snprintf(said, sizeof(said), NONE_SAID "%s",
                      is_last && strlen(*row) == 1 ? "" : "; invalid lines: 1");
             load(agent, text, 5, 1000, said);
@@ -164,7 +163,8 @@ TEST(outcomes_come_back)
     assert_int_equal(after->experiment.phase, HOLDOUT_SETTLED);
     assert_true(after->experiment.n_stretches > 7);
     /* Against which later ones are compared. */
-    assert_true(after->experiment.drift[3].sums[HOLDOUT_FIRST][14][ARM_HOLDOUT][SUM_TIME] == 2.0 / SOURCE_GROUPS);
+    assert_true(after->experiment.drift[3].sums[HOLDOUT_FIRST][14][ARM_HOLDOUT][SUM_TIME] ==
+                2.0 / SOURCE_GROUPS);
 }
 
 TEST(outcomes_that_are_not_taken_are_explained)
@@ -200,12 +200,16 @@ TEST(outcomes_that_are_not_taken_are_explained)
 /* By the wall clock the restart takes so long: it ends a wait, but one set back adds nothing. */
 TEST(wait_of_a_suspension_goes_on_and_earlier_harm_is_remembered)
 {
-    static const char harm[] = "suspended before the last start: windows had done harm beyond chance";
+    static const char harm[] =
+        "suspended before the last start: windows had done harm beyond chance";
     static const struct {
         uint64_t until_min, restart_min, left_min;
         const char *why;
     } cases[] = {
-        { 120, 1, 14, harm }, { 120, 60, 0, harm }, { 120, (uint64_t)-60, 20, harm }, { 0, 1, 0, "" },
+        { 120, 1, 14, harm },
+        { 120, 60, 0, harm },
+        { 120, (uint64_t)-60, 20, harm },
+        { 0, 1, 0, "" },
     };
 
     EACH(row, cases) {
@@ -214,9 +218,10 @@ TEST(wait_of_a_suspension_goes_on_and_earlier_harm_is_remembered)
         const struct suspension *loaded = &after->experiment.suspension;
         char text[ROOM];
 
-        before->experiment.suspension =
-            (struct suspension){ .until_ns = until_ns, .wait_ns = 20 * minute_ns,
-                                 .since_ns = 99 * minute_ns, .shown_ns = minute_ns };
+        before->experiment.suspension = (struct suspension){ .until_ns = until_ns,
+                                                             .wait_ns = 20 * minute_ns,
+                                                             .since_ns = 99 * minute_ns,
+                                                             .shown_ns = minute_ns };
         save(before, 105 * 60, 1000000, text);
         load(after, text, 77 * 60, 1000000 + row->restart_min * 60, NONE_SAID);
         assert_int_equal(loaded->until_ns, until_ns ? (77 + row->left_min) * minute_ns : 0);

@@ -23,7 +23,8 @@ TEST(a_field_breaks_between_words_at_eighty_columns)
     assert_field("", "");
     assert_field("a few words", "  why          a few words\n");
     assert_field(FIFTY " 12345678901234", "  why          " FIFTY " 12345678901234\n");
-    assert_field(FIFTY " 123456789012345 a", "  why          " FIFTY "\n               123456789012345 a\n");
+    assert_field(FIFTY " 123456789012345 a",
+                 "  why          " FIFTY "\n               123456789012345 a\n");
     assert_field(FIFTY FIFTY " a", "  why          " FIFTY FIFTY "\n               a\n");
 }
 
@@ -43,10 +44,11 @@ TEST(a_duration_has_the_largest_unit_of_which_it_has_two)
     static const struct {
         double s;
         const char *text;
-    } cases[] = { { 0, "0.0 s" },      { 9.5, "9.5 s" },      { 119, "119 s" }, { 120, "2 min" },
-                  { 179.9, "3 min" },  { 7199, "120 min" },   { 7200, "2 h" },  { 172800, "2 d" } };
+    } cases[] = { { 0, "0.0 s" },     { 9.5, "9.5 s" },    { 119, "119 s" }, { 120, "2 min" },
+                  { 179.9, "3 min" }, { 7199, "120 min" }, { 7200, "2 h" },  { 172800, "2 d" } };
 
-    EACH(row, cases) {
+    EACH(row, cases)
+    {
         char text[TEXT_SPAN_BYTES];
 
         assert_text(text_span(text, row->s), row->text);
@@ -60,4 +62,14 @@ TEST(times_are_local)
     setenv("TZ", "XYZ-2", true);
     tzset();
     assert_string_equal(text_time(text, 82800, "%d %H:%M %z"), "02 01:00 +0200");
+}
+
+TEST(text_append_adds_what_has_room)
+{
+    char text[8] = "";
+
+    text_append(text, sizeof(text), "%d", 123);
+    text_append(text, sizeof(text), "%s", "4567890");
+    text_append(text, sizeof(text), "%s", "x");
+    assert_string_equal(text, "1234567");
 }

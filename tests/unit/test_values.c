@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Option values: how each kind is read, and what it refuses. */
-#include "unit.h"
 #include "options.h"
+#include "unit.h"
 
 #include <riptide/agent.h>
 
@@ -49,10 +49,12 @@ TEST(what_makes_no_sense_is_refused_and_changes_nothing)
         const struct value_kind *kind;
         const char *texts[24];
     } cases[] = {
+        /* clang-format off */
         { &value_duration,
           { "",     "1",    "s",     "5x", "-1s",  "+1s", " 1s",  "1 s",  "1s ",   "1.5s",     "1M",
             "0x1s", "1sec", "1S",    "nan", "1e3s", "1s1s", "1min2", "５s", "5124096h", "213504d",
             "99999999999999999999s" } },
+        /* clang-format on */
         { &value_u32, { NO_NUMBERS } },
         { &value_u8, { NO_NUMBERS, "256" } },
         { &value_flag, { "", "yes ", "maybe", "1", "YES", "on" } },

@@ -78,7 +78,7 @@ static int by_value(const void *a, const void *b)
 
 TEST(verdicts_over_drawn_worlds_are_right_at_every_read)
 {
-    static const struct world worlds[] = { { 1, 1, 4000 },   { 0.9, 1, 2000 },  { 0.8, 2, 2000 },
+    static const struct world worlds[] = { { 1, 1, 4000 },   { 0.9, 1, 2000 }, { 0.8, 2, 2000 },
                                            { 0.7, 3, 2000 }, { 1.2, 1, 6000 }, { 1.1, 1, 20000 } };
     static const char *const names[] = { "time", "retransmitted", "harm" };
     bool is_long = getenv("RUNS") != NULL;
@@ -103,9 +103,11 @@ TEST(verdicts_over_drawn_worlds_are_right_at_every_read)
                 n[k] += found_at[k] != UINT32_MAX;
             }
         }
-        print_message("# %.0f %% of the time, %+.1f points retransmitted: of %u runs miss %u and %u, "
-                      "claim %u, suspend %u\n", 100 * world.time_factor, 100 * truth, runs,
-                      n[TIME_MISSED], n[RETRANSMITTED_MISSED], n[EITHER], n[HARM]);
+        print_message(
+            "# %.0f %% of the time, %+.1f points retransmitted: of %u runs miss %u and %u, "
+            "claim %u, suspend %u\n",
+            100 * world.time_factor, 100 * truth, runs, n[TIME_MISSED], n[RETRANSMITTED_MISSED],
+            n[EITHER], n[HARM]);
         for (size_t k = 0; k < COUNT(names); k++) {
             qsort(&at[k * runs], runs, sizeof(*at), by_value);
             if (n[k] > runs * 9 / 10)
@@ -142,9 +144,9 @@ static void turn_around(void)
 {
     const struct outcomes before = *all;
 
-    for (size_t class = 0; class < CLASSES; class++) {
+    for (size_t i = 0; i < CLASSES; i++) {
         for (enum arm arm = 0; arm < ARMS; arm++)
-            memcpy(all->sums[0][class][arm], before.sums[0][class][!arm], SUMS * sizeof(double));
+            memcpy(all->sums[0][i][arm], before.sums[0][i][!arm], SUMS * sizeof(double));
     }
 }
 

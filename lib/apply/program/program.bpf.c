@@ -236,6 +236,12 @@ INLINE void note_opened(struct window_common *all, __u64 hash, __u64 note, __u64
         add(&all->counts.not_noted, 1);
 }
 
+/* As arm_of. */
+INLINE int is_held_out(__u64 hash, const struct window_common *all)
+{
+    return hash >> 32 < all->holdout;
+}
+
 /* Gives the window that the connection would have without a route of ours. */
 INLINE __u64 hold_out(struct bpf_sock_ops *ctx, const struct window *window,
                       struct window_counts *count)
@@ -265,12 +271,12 @@ INLINE __u64 give(struct bpf_sock_ops *ctx, const struct window *window,
 }
 
 INLINE void established(struct bpf_sock_ops *ctx, struct window *window, struct window_common *all,
-                        __u64 hash, int is_held_out)
+                        __u64 hash, __u64 now_ns)
 {
-    __u64 now_ns = ktime_get_ns(), together = count_together(ctx, window, now_ns), note;
+    __u64 together = count_together(ctx, window, now_ns), note;
     int is_wanted = is_given(ctx, window);
 
-    if (is_held_out) {
+    if (is_held_out(hash, all)) {
         note = hold_out(ctx, window, &all->counts);
     } else {
         if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
@@ -307,10 +313,10 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
 {
     struct window_common *all;
     struct window *window;
-    __u64 first = 0, hash;
+    __u64 first = 0, now_ns, hash;
     int is_established = ctx->op == BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB ||
                          ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB;
-    int is_data = ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB, is_held_out;
+    int is_data = ctx->op == BPF_SOCK_OPS_HDR_OPT_LEN_CB;
 
     /* A flight begins with data that leaves while none is in flight. */
     if (is_data) {
@@ -326,18 +332,20 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     /* Only now: the mark may be that of another riptided on the cgroup. */
     if (is_data && !is_awaited(ctx))
         return 1;
-    if (all->is_paused || ktime_get_ns() > all->alive_ns + LEASE_NS)
+    now_ns = ktime_get_ns();
+    if (all->is_paused || now_ns > all->alive_ns + LEASE_NS)
         return 1;
     window = find_window(ctx);
     if (!window)
         return 1;
     hash = arm_hash(get_socket_cookie(ctx), all->seed);
-    is_held_out = hash >> 32 < all->holdout;
     if (is_established)
-        established(ctx, window, all, hash, is_held_out);
-    else if (!is_data && !is_held_out)
+        established(ctx, window, all, hash, now_ns);
+    else if (is_held_out(hash, all))
+        return 1;
+    else if (!is_data)
         open_connection(ctx, window);
-    else if (!is_held_out && !ctx->packets_out)
+    else if (!ctx->packets_out)
         begin_flight(ctx, window);
     return 1;
 }

@@ -143,6 +143,9 @@ static bool is_attached(const struct program *program)
     if (get_info(program->fds[FD_LINK], &link, sizeof(link)) < 0 ||
         get_info(program->fds[FD_PROGRAM], &info, sizeof(info)) < 0 || link.prog_id != info.id)
         return false;
+    /* A link that was detached is of no cgroup. */
+    if (link.cgroup.cgroup_id == 0)
+        return false;
     /* Without the permission to look, assumes that it is still there. */
     return fstatat(program->fds[FD_CGROUP], "cgroup.procs", &found, 0) == 0 || errno != ENOENT;
 }

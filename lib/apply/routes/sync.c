@@ -135,6 +135,7 @@ static void write_target(struct writes *writes, struct target *target)
                                .protocol = OUR_PROTOCOL };
     const bool has_same_window = target->kernel != KERNEL_ABSENT && plan.is_put &&
                                  target->written.initcwnd == metrics->initcwnd;
+    struct nlmsghdr *put;
 
     /* It could overwrite a foreign route. */
     if (plan.is_put && router->routing.has_foreign[family_index(own.dst.family)]) {
@@ -150,7 +151,11 @@ static void write_target(struct writes *writes, struct target *target)
     }
     if (plan.is_put) {
         room = netlink_room(&router->channel);
-        add(writes, target, message_route_put(room, &own, &target->base->route, metrics));
+        put = message_route_put(room, &own, &target->base->route, metrics);
+        /* One that is not ours is there if it came since the last event: it is not replaced. */
+        if (target->kernel == KERNEL_ABSENT)
+            put->nlmsg_flags ^= NLM_F_REPLACE | NLM_F_EXCL;
+        add(writes, target, put);
         targets_set_kernel(targets, target, KERNEL_CURRENT);
         target->written = *metrics;
         if (!has_same_window)
