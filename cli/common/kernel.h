@@ -28,8 +28,7 @@ void kernel_read_rules(char text[KERNEL_RULES_BYTES]);
 void kernel_explain_table(uint32_t table, const struct riptide_prefix *peer,
                           char text[KERNEL_RULES_BYTES]);
 
-/* Why the library does not use a route where rules of others come first, and what to do then. */
-#define REASON_OF_RULES "a rule sends it to another table"
+/* What to do where rules of others come first. */
 #define REMEDY_OF_RULES                                                                            \
     "let that rule match fewer connections (ip rule), or set apply = program, which no rule "      \
     "affects"

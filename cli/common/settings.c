@@ -14,9 +14,7 @@
 #include <string.h>
 
 #define ROW(target, name, kind, member, help, field)                                               \
-    {                                                                                              \
-        name, &value_##kind, offsetof(struct target, member), help, field                          \
-    }
+    { name, &value_##kind, offsetof(struct target, member), help, field }
 #define KEY(name, kind, field, help)      ROW(settings, name, kind, field, help, #field)
 #define OF_AGENT(name, kind, field, help) ROW(settings, name, kind, agent.field, help, #field)
 #define OPTION(name, kind, field, help)   ROW(settings, name, kind, field, help, NULL)

@@ -21,7 +21,7 @@ int socket_connect(const char *path, int timeout_s, int *pidp)
     *pidp = 0;
     if (strlen(path) >= sizeof(address.sun_path))
         return -ENAMETOOLONG;
-    strcpy(address.sun_path, path);
+    memcpy(address.sun_path, path, strlen(path) + 1);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;

@@ -108,9 +108,7 @@ static const struct command commands[] = {
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 #define ROW(name, kind, field)                                                                     \
-    {                                                                                              \
-        name, &value_##kind, offsetof(struct command_options, field), NULL, NULL                   \
-    }
+    { name, &value_##kind, offsetof(struct command_options, field), NULL, NULL }
 
 static const struct option_row rows[] = {
     ROW("top", u32, top),

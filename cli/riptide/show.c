@@ -145,6 +145,7 @@ static void print_list(const json_t *list, uint32_t top)
     }
     qsort(rows, n, sizeof(*rows), compare);
     text_field("off", "%s", off);
+    text_field("but", "%s", text_of(list, "but"));
     table_put_headings(columns, N_COLUMNS);
     for (i = 0; i < n_shown; i++)
         put_row(&rows[i], list);
@@ -230,6 +231,8 @@ static void put_backend(const char *name, const json_t *backend)
 
     if (pacing_percent > 0)
         text_append(more, sizeof(more), ", paced over %lld %% of a round trip", pacing_percent);
+    if (*text_of(backend, "bound"))
+        text_append(more, sizeof(more), ", %s", text_of(backend, "bound"));
     if (held_out > 0)
         text_append(more, sizeof(more), ", %g %% of connections held out", held_out);
     if (is_applied(backend) && !*reason)
@@ -283,6 +286,7 @@ static void print_derivation(const char *dst, const json_t *answer)
     else
         text_line("%s: no connection can start", dst);
     text_field("why", "%s", reason);
+    text_field("but", "%s", text_of(answer, "but"));
     if (strcmp(dst, destination) != 0)
         text_field("part of", "%s", destination);
     if (json_is_object(get(answer, "window")))

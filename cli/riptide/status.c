@@ -19,9 +19,15 @@ static void put_working(const json_t *status)
     const json_t *apply = get(status, "apply"), *minute = get(apply, "last_minute");
     const bool has_none = number(minute, "given") + number(minute, "held_out") == 0;
     const bool by_routes = strcmp(text_of(apply, "by"), "routes") == 0;
+    const long long n_with_window = number(minute, "closed_with_window");
+    const bool has_closed = n_with_window + number(minute, "closed_without") > 0;
 
     if (json_is_true(get(status, "dry_run")))
         puts("riptide: DRY RUN. Windows are computed, and none is given.");
+    else if (number(minute, "opened") == 0 && has_closed)
+        printf("riptide: %s. %lld of %lld connections that closed opened with a window.\n",
+               n_with_window > 0 ? "working" : "not used", n_with_window,
+               n_with_window + number(minute, "closed_without"));
     else if (number(minute, "opened") == 0)
         printf("riptide: working. No connection %s in the last minute.\n",
                by_routes ? "closed" : "was due a window");
@@ -44,6 +50,9 @@ static void put_cautions(const json_t *status)
         text_field("hints", "%lld in force: riptide hint", number(status, "hints"));
     if (strcmp(text_of(apply, "asked"), "auto") == 0 && by_routes)
         text_field("apply", "auto chose routes: %s", text_of(apply, "why"));
+    if (number(apply, "not_noted") > 0)
+        text_field("not noted", "%lld connections, which the verdict lacks: too many are open",
+                   number(apply, "not_noted"));
     if (in_force_percent < 99.5 && !json_is_true(get(status, "dry_run")))
         text_field("in force", "%.0f %% of the last minute", in_force_percent);
 }

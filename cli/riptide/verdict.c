@@ -55,6 +55,11 @@ static void put_figures(const json_t *answer)
     text_field("best", "%s", text_of(answer, "best"));
     text_field("worst", "%s", text_of(answer, "worst"));
     text_field("left out", "%s", text_of(answer, "left_out"));
+    if (number(answer, "not_noted") > 0)
+        text_field("not noted",
+                   "%lld more: there was no room to note how they opened, as some "
+                   "200,000 or more connections are open",
+                   number(answer, "not_noted"));
     if (real(answer, "holdout_percent") > 0)
         text_field("held out", "%g %% of connections, %s", real(answer, "holdout_percent"),
                    json_is_true(get(answer, "is_settled"))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * riptide verify: opens a connection, sends nothing, and reads in its own TCP_INFO whether it
- * starts with riptided's window; if not, why. --accepted: reads those that this host accepts.
+ * starts with riptided's window; if not, why. --accepted: reads those that this host accepts, and
+ * asks riptided how each of them opened.
  */
 #include "client.h"
 #include "clock.h"
@@ -14,6 +15,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -120,9 +122,55 @@ static int verify(const struct command_options *options, const struct riptide_pr
 }
 
 struct watch {
+    const char *control;
     uint64_t cookies[MAX_CONNECTIONS];
     size_t n;
+    size_t n_ours;         /* they began as riptided has decided: with its window, or held out */
+    size_t n_missed;       /* they did not, though their destination has a window */
+    char cgroup[PATH_MAX]; /* of the program; empty: there is none */
 };
+
+/* What gave a connection its window, for people. Static. */
+static const char *find_word(const char *by)
+{
+    if (strcmp(by, "program") == 0)
+        return "program";
+    if (strcmp(by, "routes") == 0)
+        return "route";
+    return strcmp(by, "holdout") == 0 ? "held out" : "unknown";
+}
+
+/*
+ * Asks riptided at once, which forgets a connection as it closes, for the word that says what gave
+ * it its window.
+ */
+static const char *ask_giver(struct watch *watch, const char *peer,
+                             const struct riptide_sample *sample)
+{
+    json_t *request = json_pack("{s:s, s:s, s:I}", "request", "opened", "dst", peer, "cookie",
+                                (json_int_t)sample->cookie);
+    const char *by, *word = "no window";
+    struct riptide_error error;
+    json_t *answer;
+    bool is_ours;
+    int pid;
+
+    if (client_ask(watch->control, request, &answer, &pid, &error) < 0)
+        return "no answer";
+    snprintf(watch->cgroup, sizeof(watch->cgroup), "%s", text_of(answer, "cgroup"));
+    by = text_of(answer, "by");
+    /* One that is older than its route did not begin with it. */
+    is_ours = *by && (strcmp(by, "routes") != 0 || number(answer, "initcwnd") == sample->cwnd);
+    if (is_ours) {
+        watch->n_ours++;
+        word = find_word(by);
+    } else if (number(answer, "window") > 0) {
+        watch->n_missed++;
+        word = "not ours";
+    }
+    json_decref(answer);
+    return word;
+}
 
 /* Prints a connection if it is seen for the first time, and nothing has been acknowledged. */
 static void watch_one(struct watch *watch, const struct riptide_sample *sample)
@@ -138,8 +186,9 @@ static void watch_one(struct watch *watch, const struct riptide_sample *sample)
     watch->cookies[watch->n++] = sample->cookie;
     riptide_prefix_format(&sample->dst, peer);
     if (watch->n == 1)
-        printf("%-39s  PORT BEGAN\n", "PEER");
-    printf("%-39s %5u %5" PRIu32 "\n", peer, sample->local_port, sample->cwnd);
+        printf("%-39s  PORT BEGAN BY\n", "PEER");
+    printf("%-39s %5u %5" PRIu32 " %s\n", peer, sample->local_port, sample->cwnd,
+           ask_giver(watch, peer, sample));
 }
 
 static void take(void *userdata, const struct riptide_sample *const *samples, size_t n)
@@ -159,7 +208,7 @@ static int watch_accepted(const struct command_options *options)
     const uint64_t for_ns = has_time ? options->for_ns : WATCHED_S * NS_PER_S;
     const uint64_t began_ns = clock_read_ns(CLOCK_MONOTONIC);
     struct riptide_observer *observer = sockets_open(options);
-    struct watch watch = { .n = 0 };
+    struct watch watch = { .control = options->control };
 
     while (watch.n < MAX_CONNECTIONS && clock_read_ns(CLOCK_MONOTONIC) - began_ns < for_ns) {
         sockets_dump(observer, &watch, take);
@@ -168,7 +217,14 @@ static int watch_accepted(const struct command_options *options)
     riptide_observer_free(observer);
     if (watch.n == 0)
         command_fail(EXIT_FAILURE, "no accepted connection was seen (--for is how long to watch)");
-    return EXIT_SUCCESS;
+    if (watch.n_missed == 0 || watch.n_ours > 0)
+        return EXIT_SUCCESS;
+    text_field("why",
+               "%zu began without the window of their destination: they are older than it%s%s",
+               watch.n_missed, watch.cgroup[0] ? ", or outside of the cgroup " : "", watch.cgroup);
+    text_field("do", "set `cgroup` to one that contains their processes (ps -o cgroup), or apply = "
+                     "both: routes serve all of the host");
+    return EXIT_TROUBLE;
 }
 
 int verify_run(const struct command_options *options)

@@ -29,6 +29,7 @@ static json_t *change_json(const struct riptide_change *change, bool is_known)
 
 static json_t *verdict_json(const struct daemon *daemon)
 {
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const uint32_t asked_percent = daemon->settings->applier.holdout_percent;
     struct riptide_verdict verdict;
     const bool is_known = riptide_agent_get_verdict(daemon->agent, &verdict, sizeof(verdict)) == 0;
@@ -49,6 +50,7 @@ static json_t *verdict_json(const struct daemon *daemon)
     add_word(&answer, "best", verdict.best);
     add_word(&answer, "worst", verdict.worst);
     add_word(&answer, "left_out", verdict.left_out);
+    add_number(&answer, "not_noted", stats->program.not_noted);
     add_real(&answer, "holdout_percent", percent);
     add_flag(&answer, "is_settled", percent > 0 && percent < asked_percent);
     add_real(&answer, "suspended_s", health_suspended_s(&daemon->health));
@@ -64,7 +66,7 @@ json_t *answer_verdict(struct daemon *daemon, const struct request *request,
 static json_t *apply_json(const struct daemon *daemon)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-    const struct riptide_program_counts opened = health_count_opened(&daemon->health);
+    const struct minute_counts counts = health_count(&daemon->health);
     const uint32_t asked = daemon->settings->applier.backend;
     json_t *effect = verdict_json(daemon), *answer = json_object();
     const double holdout_percent = real(effect, "holdout_percent");
@@ -80,9 +82,10 @@ static json_t *apply_json(const struct daemon *daemon)
     add_member(&answer, "reason", text_or_null(stats->program_reason));
     add_real(&answer, "holdout_percent", holdout_percent);
     add_number(&answer, "held_out", stats->program.held_out);
+    add_number(&answer, "not_noted", stats->program.not_noted);
     add_real(&answer, "suspended_s", health_suspended_s(&daemon->health));
     add_member(&answer, "effect", effect);
-    add_member(&answer, "last_minute", minute_json(&daemon->health.minute, &opened));
+    add_member(&answer, "last_minute", minute_json(&daemon->health.minute, &counts));
     return answer;
 }
 
@@ -137,6 +140,7 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
     add_word(&answer, "health", diagnosis.word);
     add_member(&answer, "reason", text_or_null(diagnosis.reason.text));
     add_member(&answer, "do", text_or_null(diagnosis.remedy));
+    add_flag(&answer, "is_by_rules", diagnosis.is_by_rules);
     add_member(&answer, "state_failure", text_or_null(daemon->files.state_failure));
     add_windows(&answer, daemon);
     add_member(&answer, "apply", apply_json(daemon));

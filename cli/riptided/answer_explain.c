@@ -4,11 +4,14 @@
 #include "cidr.h"
 #include "clock.h"
 #include "daemon.h"
+#include "diagnosis.h"
 #include "kernel.h"
 #include "members.h"
 #include "placed.h"
+#include "scope.h"
 #include "words.h"
 
+#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -94,25 +97,30 @@ static json_t *window_json(struct daemon *daemon, const struct riptide_estimate 
 }
 
 /* Null: it has nothing of the destination. */
-static json_t *backend_json(const struct riptide_route *route)
+static json_t *backend_json(struct daemon *daemon, const struct riptide_route *route)
 {
+    enum riptide_reason bound;
     json_t *answer;
 
     if (!route)
         return json_null();
+    /* The program keeps its windows without it. */
+    bound = route->bound ? route->bound : changes_find_bound(&daemon->changes, route);
     answer = json_object();
     add_word(&answer, "state", riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state));
     add_number(&answer, "initcwnd", route->initcwnd);
     add_member(&answer, "reason", text_or_null(route->reason));
+    add_member(&answer, "bound",
+               text_or_null(bound ? riptide_name(RIPTIDE_NAMES_REASON, bound) : ""));
     return answer;
 }
 
 /* The program gives its window to new connections to the peer, independent of routes. */
-static json_t *program_json(const struct daemon *daemon, const struct riptide_window *window)
+static json_t *program_json(struct daemon *daemon, const struct riptide_window *window)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     const struct riptide_estimate *estimate = window->estimate;
-    json_t *answer = backend_json(window->program);
+    json_t *answer = backend_json(daemon, window->program);
     struct riptide_verdict verdict;
     uint32_t pacing_percent = 0;
 
@@ -153,24 +161,57 @@ static void set(struct explanation *found, const char *remedy, const char *reaso
     found->remedy = remedy;
 }
 
-/* A destination for which no backend has anything. */
-static void explain_nothing(const struct daemon *daemon, const struct riptide_estimate *estimate,
-                            struct explanation *found)
+/* A destination for which no backend has anything; `kernel`: the route to it. */
+static void explain_nothing(const struct daemon *daemon, const struct kernel_route *kernel,
+                            const struct riptide_window *window, struct explanation *found)
 {
-    if (estimate && estimate->cwnd > 0)
+    const struct riptide_scope *scope = &daemon->settings->observer.scope;
+    const struct riptide_estimate *estimate = window->estimate;
+    const enum riptide_reason reason = scope_explain(scope, &window->dst);
+
+    if (kernel->table == RT_TABLE_LOCAL)
+        set(found, NULL, riptide_name(RIPTIDE_NAMES_REASON, RIPTIDE_REASON_LOCAL));
+    else if (scope_is_link_local(&window->dst))
+        set(found, NULL, "it is a link-local address");
+    else if (reason == RIPTIDE_REASON_OUT_OF_SCOPE)
+        set(found, "add it to `scope`", riptide_name(RIPTIDE_NAMES_REASON, reason));
+    else if (reason == RIPTIDE_REASON_EXCLUDED)
+        set(found, "remove it from `exclude`", riptide_name(RIPTIDE_NAMES_REASON, reason));
+    else if (estimate && estimate->cwnd > 0)
         set(found, NULL, "its window is given in this round");
     else if (estimate)
         set(found, NULL, "of the connections seen last none counts");
     else if (daemon->health.unplaced > 0)
         set(found, NULL, "no connection to it is open, or none finds a place (riptide status)");
+    else if (scope->n_local_ports + scope->n_remote_ports > 0)
+        set(found, NULL, "no connection to it with ports of the scope has counted yet");
     else
-        set(found, NULL, "no connection to it is open, or scope, exclude or ports leave it out");
+        set(found, NULL, riptide_name(RIPTIDE_NAMES_REASON, RIPTIDE_REASON_NOT_LEARNED));
+}
+
+/* Whether a hint, or a section, lowers the window so far that the route's own is as large. */
+static bool is_held_back(const struct riptide_window *window, const struct riptide_route *route)
+{
+    const struct riptide_estimate *estimate = window->estimate;
+
+    if (!estimate || estimate->hint.family == 0 || estimate->smoothed <= estimate->cwnd_max)
+        return false;
+    return route->reason_code == RIPTIDE_REASON_KERNEL_SUFFICES ||
+           route->reason_code == RIPTIDE_REASON_BASE_SUFFICES;
 }
 
 /* What a backend says of a window that is not given. */
 static void explain_state(struct daemon *daemon, const struct riptide_window *window,
                           const struct riptide_route *route, struct explanation *found)
 {
+    const char *hint = has_section(daemon, window->estimate)
+                           ? "change that section of the file, and restart riptided"
+                           : "riptide hint lists hints";
+
+    if (is_held_back(window, route)) {
+        set(found, hint, riptide_name(RIPTIDE_NAMES_REASON, RIPTIDE_REASON_HELD_BACK));
+        return;
+    }
     words_route(route, found->reason);
     switch (route->state) {
     case RIPTIDE_ROUTE_LEFT_ALONE:
@@ -179,9 +220,7 @@ static void explain_state(struct daemon *daemon, const struct riptide_window *wi
             found->remedy = "set apply = program, which needs no route";
         break;
     case RIPTIDE_ROUTE_WITHDRAWN:
-        found->remedy = has_section(daemon, window->estimate)
-                            ? "change that section of the file, and restart riptided"
-                            : "riptide hint lists hints";
+        found->remedy = hint;
         break;
     case RIPTIDE_ROUTE_APPLIED:
     case RIPTIDE_ROUTE_FAILED:
@@ -195,10 +234,10 @@ static bool is_by_rules(const struct riptide_window *window)
 {
     const struct riptide_route *shown = window->route ? window->route : window->program;
 
-    if (!shown || placed_why_off(window->program))
+    if (!shown || placed_is_off(window->program))
         return false;
     /* TCP does not take a route that is in force: the rule has come since the last query for it. */
-    return placed_is_in_force(window->route) || strcmp(shown->reason, REASON_OF_RULES) == 0;
+    return placed_is_in_force(window->route) || shown->reason_code == RIPTIDE_REASON_OTHER_TABLE;
 }
 
 /* `kernel`: the route that connections take, which is none of ours. */
@@ -206,11 +245,11 @@ static void explain(struct daemon *daemon, const struct kernel_route *kernel,
                     const struct riptide_window *window, struct explanation *found)
 {
     const struct riptide_route *shown = window->route ? window->route : window->program;
-    const char *off = placed_why_off(window->program);
+    const struct riptide_route *off = placed_is_off(window->program) ? window->program : NULL;
     char before[KERNEL_RULES_BYTES];
 
-    if (!off)
-        off = placed_why_off(window->route);
+    if (!off && placed_is_off(window->route))
+        off = window->route;
     if (daemon->settings->applier.dry_run) {
         set(found, NULL, "a dry run, which gives no window");
     } else if (is_by_rules(window)) {
@@ -219,11 +258,12 @@ static void explain(struct daemon *daemon, const struct kernel_route *kernel,
                  "connections take another table than ours: %s", before);
         found->remedy = REMEDY_OF_RULES;
     } else if (off) {
-        set(found, strcmp(off, "paused") == 0 ? "riptide resume" : "riptide status", off);
+        set(found, off->reason_code == RIPTIDE_REASON_PAUSED ? "riptide resume" : "riptide status",
+            off->reason);
     } else if (shown) {
         explain_state(daemon, window, shown, found);
     } else {
-        explain_nothing(daemon, window->estimate, found);
+        explain_nothing(daemon, kernel, window, found);
     }
 }
 
@@ -267,21 +307,25 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
                        struct riptide_error *error)
 {
     const struct riptide_prefix destination = find_destination(daemon, &request->dst);
-    const struct riptide_window nothing = { .estimate = NULL }, *window = &nothing;
-    struct explanation found;
+    const struct riptide_window nothing = { .dst = destination }, *window = &nothing;
+    struct explanation found = { .remedy = NULL };
+    struct diagnosis missed;
     struct kernel_route kernel;
-    json_t *answer = json_object();
+    json_t *answer = json_object(), *but = json_null();
 
     riptide_agent_find(daemon->agent, &destination, &window);
     kernel_find_route(&request->dst, &kernel);
     add_member(&answer, "destination", prefix_json(&destination));
     add_number(&answer, "starts_with", find_start(daemon, &kernel, window, &found));
     add_member(&answer, "reason", text_or_null(found.reason));
+    if (placed_is_in_force(window->program) && diagnosis_find_missed(&daemon->health, &missed))
+        but = text_or_null(missed.reason.text);
+    add_member(&answer, "but", but);
     add_member(&answer, "do", text_or_null(found.remedy));
     add_word(&answer, "policy", daemon->settings->estimator.policy->name);
     add_member(&answer, "window", window_json(daemon, window->estimate));
     add_member(&answer, "program", program_json(daemon, window));
-    add_member(&answer, "route", backend_json(window->route));
+    add_member(&answer, "route", backend_json(daemon, window->route));
     add_member(&answer, "kernel", kernel_json(&kernel));
     add_member(&answer, "changes", changes_json(&daemon->changes, &destination));
     return answer;

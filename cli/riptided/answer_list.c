@@ -3,6 +3,7 @@
 
 #include "cidr.h"
 #include "daemon.h"
+#include "diagnosis.h"
 #include "members.h"
 #include "placed.h"
 #include "text.h"
@@ -127,10 +128,11 @@ static bool is_listed(const struct riptide_window *window, const struct request 
 json_t *answer_show(struct daemon *daemon, const struct request *request,
                     struct riptide_error *error)
 {
-    const char *off = why_all_off(daemon);
+    const char *off = why_all_off(daemon), *but = NULL;
     const struct riptide_window *window;
     json_t *rows, *next = NULL, *answer;
     uint32_t cursor = (uint32_t)request->from;
+    struct diagnosis missed;
 
     if (request->from < 0 || request->from > UINT32_MAX) {
         refuse(error, -EINVAL, "from: not `next` of an earlier answer");
@@ -147,6 +149,9 @@ json_t *answer_show(struct daemon *daemon, const struct request *request,
     add_member(&answer, "routes", rows);
     add_member(&answer, "next", next ? next : json_integer(cursor));
     add_member(&answer, "columns", columns_json());
+    if (diagnosis_find_missed(&daemon->health, &missed))
+        but = missed.reason.text;
     add_member(&answer, "off", text_or_null(off));
+    add_member(&answer, "but", text_or_null(but));
     return answer;
 }

@@ -5,6 +5,7 @@
 #include "answer_explain.h"
 #include "answer_hints.h"
 #include "answer_list.h"
+#include "answer_opened.h"
 
 const struct verb answers[] = {
     { .name = "status", .answer = answer_status },
@@ -13,6 +14,7 @@ const struct verb answers[] = {
     { .name = "metrics", .answer = answer_metrics },
     { .name = "show", .answer = answer_show },
     { .name = "explain", .answer = answer_explain, .needs_dst = true },
+    { .name = "opened", .answer = answer_opened, .needs_dst = true },
     { .name = "hints", .answer = answer_hints },
     { .name = "hint", .answer = answer_hint, .changes = true, .needs_dst = true },
     { .name = "unhint", .answer = answer_unhint, .changes = true, .needs_dst = true },

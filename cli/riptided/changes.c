@@ -14,22 +14,39 @@ static struct destination_changes *find(struct changes *changes, const struct ri
     return NULL;
 }
 
+/* The latest change by one backend; NULL: none is known. */
+static const struct change *find_latest(const struct destination_changes *own, uint32_t backend)
+{
+    for (size_t i = 0; i < CHANGES_OF_ONE; i++) {
+        if (own->latest[i].route.backend == backend)
+            return &own->latest[i];
+    }
+    return NULL;
+}
+
+enum riptide_reason changes_find_bound(struct changes *changes, const struct riptide_route *route)
+{
+    const struct destination_changes *own = find(changes, &route->dst);
+    const struct change *last = own ? find_latest(own, route->backend) : NULL;
+
+    return last && last->route.initcwnd == route->initcwnd ? last->route.bound
+                                                           : RIPTIDE_REASON_NONE;
+}
+
 void changes_note(struct changes *changes, const struct riptide_route *route, time_t now)
 {
     struct destination_changes *own = find(changes, &route->dst);
-    const struct change *last = NULL;
+    const struct change *last;
 
     if (!own) {
         own = &changes->list[changes->n++ % CHANGES];
         *own = (struct destination_changes){ .latest = { { .time = 0 } } };
     }
-    for (size_t i = CHANGES_OF_ONE; i-- > 0;) {
-        if (own->latest[i].route.backend == route->backend)
-            last = &own->latest[i];
-    }
+    last = find_latest(own, route->backend);
     /* The same window may be written again with another rto_min, which is no change of it. */
     if (last && last->route.state == route->state && last->route.initcwnd == route->initcwnd &&
-        strcmp(last->route.reason, route->reason) == 0)
+        last->route.reason_code == route->reason_code && last->route.bound == route->bound &&
+        last->route.error == route->error)
         return;
     memmove(own->latest + 1, own->latest, sizeof(own->latest) - sizeof(own->latest[0]));
     own->latest[0] = (struct change){ .time = now, .route = *route };

@@ -25,8 +25,11 @@ struct changes {
     size_t n; /* destinations so far */
 };
 
-/* Keeps a change at that time, unless state, window and reason are those of the last one. */
+/* Keeps a change at that time, unless state, window and reasons are those of the last one. */
 void changes_note(struct changes *changes, const struct riptide_route *route, time_t now);
+
+/* The bound of the window that a backend has of a destination; NONE also where it is not known. */
+enum riptide_reason changes_find_bound(struct changes *changes, const struct riptide_route *route);
 
 /* Those of a destination as docs/control.md describes them, newest first. NULL: no memory. */
 json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst);

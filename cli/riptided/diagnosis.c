@@ -89,7 +89,7 @@ static bool find_trouble(const struct health *health, enum riptide_route_state s
 
 static bool is_by_rules(const struct riptide_route *route)
 {
-    return strcmp(route->reason, REASON_OF_RULES) == 0;
+    return route->reason_code == RIPTIDE_REASON_OTHER_TABLE;
 }
 
 /* Returns whether there is a route in that state that should not be. */
@@ -105,10 +105,11 @@ static bool find_routes(const struct health *health, const char *word,
     if (!find_trouble(health, state, &trouble))
         return false;
     if (is_by_rules(&trouble.first)) {
+        found->is_by_rules = true;
         remedy = REMEDY_OF_RULES;
         kernel_find_route(&trouble.first.dst, &kernel);
         kernel_explain_table(kernel.table, &trouble.first.dst, before);
-    } else if (strstr(trouble.first.reason, "invalid gateway")) {
+    } else if (trouble.first.reason_code == RIPTIDE_REASON_NO_GATEWAY) {
         remedy = "its gateway is on no link: add a route to the gateway, or `onlink`; tried again "
                  "within a minute";
     }
@@ -167,6 +168,54 @@ static bool find_refused_windows(const struct health *health, struct diagnosis *
     return true;
 }
 
+/* Fewer in a minute may be first contacts, which open before their destination has a window. */
+enum { LEAST_MISSED = 5 };
+
+/*
+ * Of the connections to destinations with a window that closed in the last minute, those that it
+ * has not reached, where they are most; else 0.
+ */
+static uint64_t count_missed(const struct health *health, const struct minute_counts *minute)
+{
+    const struct riptide_program_counts *opened = &minute->opened;
+    /* These keep the window of their route, or how they opened is not known. */
+    const uint64_t n_others = opened->kept + opened->not_noted;
+    const uint64_t n_opened = opened->given + opened->held_out + opened->kept;
+    uint64_t n_missed;
+
+    if (!health_has_program(health) || minute->closed_without < n_others + LEAST_MISSED)
+        return 0;
+    n_missed = minute->closed_without - n_others;
+    /* Others that opened earlier close in this minute as well: no more than opened in it. */
+    return n_missed > minute->closed_with_window && n_missed > n_opened ? n_missed : 0;
+}
+
+bool diagnosis_find_missed(const struct health *health, struct diagnosis *found)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
+    const bool has_cgroup = health->settings->applier.cgroup;
+    const struct minute_counts now = health_count(health);
+    struct minute_counts minute;
+    uint64_t n_missed = 0;
+    bool is_off;
+
+    /* Those that opened while windows were off say nothing. */
+    if (stats->in_force_permille >= 995 && minute_count(&health->minute, &now, &minute))
+        n_missed = count_missed(health, &minute);
+    if (n_missed == 0)
+        return false;
+    is_off = minute.opened.given == 0 && minute.closed_with_window == 0;
+    set(found, is_off ? "off" : "degraded",
+        has_cgroup ? "if it lasts, set `cgroup` to one that contains their processes (ps -o "
+                     "cgroup), or apply = both: routes serve all of the host"
+                   : "if it lasts: riptide verify DST",
+        "%" PRIu64 " of %" PRIu64 " connections that closed in the last minute, to destinations "
+        "with a window, opened without it: they are older than it%s%s",
+        n_missed, n_missed + minute.closed_with_window,
+        has_cgroup ? ", or outside of the cgroup " : "", has_cgroup ? stats->cgroup : "");
+    return true;
+}
+
 static bool is_harm_shown(const struct health *health)
 {
     struct riptide_verdict verdict;
@@ -195,9 +244,10 @@ void diagnosis_make(const struct health *health, struct diagnosis *found)
         riptide_agent_get_stats(health->agent)->estimator;
     char full[HEALTH_REASON_BYTES];
 
+    found->is_by_rules = false;
     set(found, "ok", NULL, "%s", "");
     if (find_off(health, found) || find_degraded_routes(health, found) ||
-        find_refused_windows(health, found))
+        find_refused_windows(health, found) || diagnosis_find_missed(health, found))
         return;
     if (health->n_ticks == 0)
         set(found, "starting", NULL, "%s", "");

@@ -9,9 +9,16 @@ struct diagnosis {
     const char *word;            /* as docs/control.md lists them */
     const char *remedy;          /* what to do; NULL: nothing */
     struct riptide_error reason; /* what is not as configured; empty: all is */
+    bool is_by_rules;            /* rules of others, which come before riptided's, are why */
 };
 
 /* Names what is worst: first what stops all windows, then what stops some, then what stops none. */
 void diagnosis_make(const struct health *health, struct diagnosis *diagnosis);
+
+/*
+ * Whether most connections that closed in the last minute had opened without their destination's
+ * window: `diagnosis` says so, as they are outside of the program's cgroup, for example.
+ */
+bool diagnosis_find_missed(const struct health *health, struct diagnosis *diagnosis);
 
 #endif

@@ -2,7 +2,7 @@
 #include "health.h"
 
 #include "clock.h"
-#include "kernel.h"
+#include "placed.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,6 +21,17 @@ struct riptide_program_counts health_count_opened(const struct health *health)
         opened.given = stats->closed_with_window;
     opened.kept = stats->observer->closed - opened.given;
     return opened;
+}
+
+struct minute_counts health_count(const struct health *health)
+{
+    const struct riptide_agent_stats *stats = riptide_agent_get_stats(health->agent);
+
+    return (struct minute_counts){
+        .opened = health_count_opened(health),
+        .closed_with_window = stats->closed_with_window,
+        .closed_without = stats->closed_without,
+    };
 }
 
 double health_suspended_s(const struct health *health)
@@ -73,7 +84,7 @@ static void note_interval(struct health *health, const struct riptide_tick *tick
 static void note_tick(struct health *health, const struct riptide_tick *tick)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(health->agent);
-    const struct riptide_program_counts opened = health_count_opened(health);
+    const struct minute_counts counts = health_count(health);
 
     /* A round whose dump failed ends as well: only one without a failure clears it. */
     if (!health->is_failure_new)
@@ -86,7 +97,7 @@ static void note_tick(struct health *health, const struct riptide_tick *tick)
     health->suspended_until_ns = stats->suspended_until_ns;
     health->unplaced = stats->estimator->overflow - health->overflow;
     health->overflow = stats->estimator->overflow;
-    minute_note(&health->minute, &opened, tick->finished_ns);
+    minute_note(&health->minute, &counts, tick->finished_ns);
 }
 
 void health_note(struct health *health, const struct riptide_agent_event *event)
@@ -147,10 +158,9 @@ uint64_t health_find_routes(const struct health *health, enum riptide_route_stat
     while (riptide_agent_next(health->agent, &cursor, &window) == 0) {
         if (!window->route || window->route->state != state)
             continue;
-        /* One without a reason is in force. */
-        if (state == RIPTIDE_ROUTE_APPLIED && !window->route->reason[0])
+        if (placed_is_in_force(window->route))
             continue;
-        if (n == 0 || strcmp(window->route->reason, REASON_OF_RULES) == 0)
+        if (n == 0 || window->route->reason_code == RIPTIDE_REASON_OTHER_TABLE)
             *first = *window->route;
         n++;
     }

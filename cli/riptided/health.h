@@ -36,6 +36,9 @@ void health_note(struct health *health, const struct riptide_agent_event *event)
 /* Connections that opened since the start, by how; by routes alone, those that closed. */
 struct riptide_program_counts health_count_opened(const struct health *health);
 
+/* The same, and those that closed. */
+struct minute_counts health_count(const struct health *health);
+
 /* Time until windows are tried again; 0: they are given. */
 double health_suspended_s(const struct health *health);
 

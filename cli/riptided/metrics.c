@@ -58,6 +58,13 @@ static void put_windows(FILE *out, const struct health *health, size_t n_hints)
         "Connections that opened to destinations with a window; by routes alone, all that closed.");
     put(out, "riptide_connections_total{opened=\"held_out\"}", (double)opened.held_out, NULL);
     put(out, "riptide_connections_total{opened=\"without\"}", (double)opened.kept, NULL);
+    put(out, "riptide_closed_connections_total{opened=\"with_window\"}",
+        (double)stats->closed_with_window,
+        "Connections that closed, to destinations with a window, by how they had opened.");
+    put(out, "riptide_closed_connections_total{opened=\"without\"}", (double)stats->closed_without,
+        NULL);
+    put(out, "riptide_connections_not_noted_total", (double)applier->program.not_noted,
+        "Connections that the verdict lacks, as there was no room to note how they opened.");
     put(out, "riptide_in_force_ratio", (double)applier->in_force_permille / 1e3,
         "Share of the last minute with our rules in place; without routes: with the program.");
     put(out, "riptide_paused", stats->is_paused, "Whether an operator paused windows.");

@@ -7,7 +7,7 @@
 /* Between two notes. */
 #define PART_NS (10 * NS_PER_S)
 
-void minute_note(struct minute *minute, const struct riptide_program_counts *now, uint64_t now_ns)
+void minute_note(struct minute *minute, const struct minute_counts *now, uint64_t now_ns)
 {
     if (minute->n > 0 && now_ns - minute->noted_ns < PART_NS)
         return;
@@ -24,41 +24,59 @@ static const uint32_t bucket_cwnd[RIPTIDE_WINDOW_BUCKETS - 1] = {
 };
 
 /* The bound of the bucket with the median; null: none was given, or it is above all. */
-static json_t *median_json(const struct riptide_program_counts *now,
-                           const struct riptide_program_counts *then)
+static json_t *median_json(const uint64_t by_cwnd[RIPTIDE_WINDOW_BUCKETS])
 {
     uint64_t n = 0, below = 0;
 
     for (size_t i = 0; i < RIPTIDE_WINDOW_BUCKETS; i++)
-        n += now->by_cwnd[i] - then->by_cwnd[i];
+        n += by_cwnd[i];
     for (size_t i = 0; n > 0 && i < RIPTIDE_WINDOW_BUCKETS - 1; i++) {
-        below += now->by_cwnd[i] - then->by_cwnd[i];
+        below += by_cwnd[i];
         if (2 * below >= n)
             return json_integer(bucket_cwnd[i]);
     }
     return json_null();
 }
 
-json_t *minute_json(const struct minute *minute, const struct riptide_program_counts *now)
+bool minute_count(const struct minute *minute, const struct minute_counts *now,
+                  struct minute_counts *grown)
 {
     const unsigned int first = minute->n < MINUTE_PARTS ? 0 : minute->n % MINUTE_PARTS;
-    struct riptide_program_counts then = minute->then[first];
-    uint64_t with_window, held_out, without;
-    json_t *answer;
+    struct minute_counts then = minute->then[first];
 
     if (minute->n == 0)
-        return json_null();
+        return false;
     /* A program that was attached again has begun anew. */
-    if (now->given < then.given || now->kept < then.kept)
-        then = (struct riptide_program_counts){ .kept = 0 };
-    with_window = now->given - then.given;
-    held_out = now->held_out - then.held_out;
-    without = now->kept - then.kept;
+    if (now->opened.given < then.opened.given || now->opened.kept < then.opened.kept)
+        then.opened = (struct riptide_program_counts){ .kept = 0 };
+    *grown = (struct minute_counts){
+        .opened = { .given = now->opened.given - then.opened.given,
+                    .held_out = now->opened.held_out - then.opened.held_out,
+                    .kept = now->opened.kept - then.opened.kept,
+                    .not_noted = now->opened.not_noted - then.opened.not_noted },
+        .closed_with_window = now->closed_with_window - then.closed_with_window,
+        .closed_without = now->closed_without - then.closed_without,
+    };
+    for (size_t i = 0; i < RIPTIDE_WINDOW_BUCKETS; i++)
+        grown->opened.by_cwnd[i] = now->opened.by_cwnd[i] - then.opened.by_cwnd[i];
+    return true;
+}
+
+json_t *minute_json(const struct minute *minute, const struct minute_counts *now)
+{
+    struct minute_counts grown;
+    const struct riptide_program_counts *opened = &grown.opened;
+    json_t *answer;
+
+    if (!minute_count(minute, now, &grown))
+        return json_null();
     answer = json_object();
-    add_number(&answer, "opened", with_window + held_out + without);
-    add_number(&answer, "given", with_window);
-    add_number(&answer, "held_out", held_out);
-    add_number(&answer, "without", without);
-    add_member(&answer, "cwnd_median", median_json(now, &then));
+    add_number(&answer, "opened", opened->given + opened->held_out + opened->kept);
+    add_number(&answer, "given", opened->given);
+    add_number(&answer, "held_out", opened->held_out);
+    add_number(&answer, "without", opened->kept);
+    add_number(&answer, "closed_with_window", grown.closed_with_window);
+    add_number(&answer, "closed_without", grown.closed_without);
+    add_member(&answer, "cwnd_median", median_json(opened->by_cwnd));
     return answer;
 }

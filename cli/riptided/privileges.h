@@ -12,4 +12,7 @@
  */
 int privileges_drop(bool is_dry, enum riptide_backend backend, struct riptide_error *error);
 
+/* Whether the process has CAP_NET_ADMIN, without which it cannot change any route or rule. */
+bool privileges_has_net_admin(void);
+
 #endif

@@ -13,10 +13,10 @@ static const struct verb *parse(const struct verb *verb, struct request *request
     const char *dst = NULL;
     json_error_t reason;
 
-    if (json_unpack_ex(document, &reason, JSON_STRICT, "{s:s, s?s, s?s, s?I, s?I, s?b, s?I}",
+    if (json_unpack_ex(document, &reason, JSON_STRICT, "{s:s, s?s, s?s, s?I, s?I, s?I, s?b, s?I}",
                        "request", &request->verb, "dst", &dst, "prefix", &dst, "from",
-                       &request->from, "cwnd_max", &request->cwnd_max, "off", &request->off,
-                       "for_ms", &request->for_ms) < 0) {
+                       &request->from, "cookie", &request->cookie, "cwnd_max", &request->cwnd_max,
+                       "off", &request->off, "for_ms", &request->for_ms) < 0) {
         refuse(error, -EINVAL, "wrong member: %s", reason.text);
         return NULL;
     }

@@ -19,6 +19,7 @@ struct request {
     const char *verb;
     struct riptide_prefix dst; /* family 0: none */
     json_int_t from;
+    json_int_t cookie;
     json_int_t cwnd_max;
     int off;
     json_int_t for_ms;

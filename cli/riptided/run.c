@@ -164,8 +164,7 @@ static int finish(struct daemon *daemon, enum ending ending)
 static int report_refusal(const struct settings *settings, struct riptide_error *error, int r)
 {
     settings_explain_refusal(settings, error);
-    if (r == -EPERM && !error->field && !settings->applier.dry_run &&
-        !strstr(error->text, "CAP_BPF"))
+    if (r == -EPERM && !error->field && !settings->applier.dry_run && !privileges_has_net_admin())
         log_line(LOG_ERR,
                  NEEDS_NET_ADMIN ", or give it AmbientCapabilities=; --dry-run needs none");
     else

@@ -24,7 +24,7 @@ void words_route(const struct riptide_route *route, char text[WORDS_BYTES])
         route->state == RIPTIDE_ROUTE_APPLIED || route->state == RIPTIDE_ROUTE_FAILED;
     const char *reason = route->reason;
 
-    if (route->state == RIPTIDE_ROUTE_WITHDRAWN && !*reason)
+    if (route->state == RIPTIDE_ROUTE_WITHDRAWN && route->reason_code == RIPTIDE_REASON_NONE)
         reason = "by its time to live, or a hint";
     if (has_window)
         snprintf(text, WORDS_BYTES, "%s: initcwnd %" PRIu32 "%s%s%s", state, route->initcwnd, by,

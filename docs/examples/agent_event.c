@@ -43,7 +43,8 @@ int main(void)
     if (riptide_agent_new(&agent, &config, &error) < 0 || riptide_agent_start(agent, &error) < 0)
         return fprintf(stderr, "%s\n", error.text), 1;
     base = event_base_new();
-    readable = event_new(base, riptide_agent_get_fd(agent), EV_READ | EV_PERSIST, on_readable, agent);
+    readable =
+        event_new(base, riptide_agent_get_fd(agent), EV_READ | EV_PERSIST, on_readable, agent);
     event_add(readable, NULL);
     event_base_dispatch(base);
     /* First the event: from the stop on the fd stays readable. */

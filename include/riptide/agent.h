@@ -29,8 +29,7 @@ struct riptide_agent_config {
     uint64_t interval_ns; /* paper: i_u; 10 ms to an hour, below ttl_ns; default 1 s */
     const struct riptide_observer_config *observer;   /* NULL: the defaults, as of the others */
     const struct riptide_estimator_config *estimator; /* its policy must outlive the agent */
-    const struct riptide_applier_config *applier; /* max_windows is not read: it is twice the
-                                                     estimator's max_destinations */
+    const struct riptide_applier_config *applier;     /* max_windows: twice max_destinations */
     /*
      * The share of one core that dumps may take, 0 to 1, default 0.05. Where they would take more,
      * the interval becomes longer, but no longer than half of ttl_ns. 0: it is fixed.
@@ -64,16 +63,11 @@ struct riptide_window {
 enum riptide_agent_event_kind {
     /* A round has ended: `tick`. Its windows are in the kernel, unless something has failed. */
     RIPTIDE_AGENT_TICK,
-    /* A backend has changed, refused or left alone the window of a destination: `outcome`. */
-    RIPTIDE_AGENT_WINDOW,
-    /* A dump or a change has failed for now (`reason`); the next round tries again. */
-    RIPTIDE_AGENT_FAILED,
-    /* The rules of `family` stay removed (`reason`), or are back (NULL). */
-    RIPTIDE_AGENT_RULES,
-    /* The program gives no windows (`reason`), or gives them again (NULL). */
-    RIPTIDE_AGENT_PROGRAM,
-    /* Destroy events are not read (`reason`), or are read again (NULL). */
-    RIPTIDE_AGENT_DESTROY_EVENTS,
+    RIPTIDE_AGENT_WINDOW,  /* a backend changed, refused or left alone a window: `outcome` */
+    RIPTIDE_AGENT_FAILED,  /* a dump or a change failed for now (`reason`); it is tried again */
+    RIPTIDE_AGENT_RULES,   /* the rules of `family` stay removed (`reason`), or are back (NULL) */
+    RIPTIDE_AGENT_PROGRAM, /* the program gives no windows (`reason`), or does again (NULL) */
+    RIPTIDE_AGENT_DESTROY_EVENTS, /* they are not read (`reason`), or are again (NULL) */
 };
 
 /* A host ignores kinds that it does not know. Members that a kind does not name are NULL or 0. */
@@ -90,7 +84,7 @@ struct riptide_agent_stats {
     const struct riptide_observer_stats *observer;
     const struct riptide_estimator_stats *estimator;
     const struct riptide_applier_stats *applier; /* its reasons include a suspension */
-    const char *state; /* one line: what became of it at the start; NULL: not loaded */
+    const char *state;           /* one line: what became of it at the start; NULL: not loaded */
     uint64_t suspended_until_ns; /* when windows are tried again; 0: they are not suspended */
     bool is_paused;              /* as requested; the backends may not have carried it out yet */
     uint64_t closed_with_window; /* closed connections that opened with a window of ours; 0 without
@@ -105,7 +99,7 @@ struct riptide_change {
     double held_out;
     double with_window;
     double change;
-    double low;  /* the interval of `change`: it holds however often it is read */
+    double low; /* the interval of `change`: it holds however often it is read */
     double high;
 };
 
@@ -134,10 +128,7 @@ struct riptide_verdict {
 
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
 
-/*
- * Makes the three stages, and changes nothing. `config` NULL: the defaults. Errors: those of the
- * stages' calls, and -EINVAL for values that conflict.
- */
+/* `config` NULL: the defaults. Errors: those of the stages; -EINVAL also if values conflict. */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);
 

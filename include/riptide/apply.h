@@ -14,9 +14,8 @@
  * TCP uses main, and then corrects the routes.
  *
  * The program (BPF, Linux 5.15) is on a cgroup. It gives its window to each connection of the
- * cgroup and of the network namespace as it opens, and changes no route and no rule.
- *
- * Routes need CAP_NET_ADMIN, and the program CAP_BPF as well. A dry run and reading need neither.
+ * cgroup and of the network namespace as it opens, and changes no route and no rule. Routes need
+ * CAP_NET_ADMIN, and the program CAP_BPF as well. A dry run and reading need neither.
  *
  * If the process dies without riptide_applier_stop, the program ends with it. If it hangs, or a
  * child by fork(2) lives on, the program gives no windows after 30 s. Rules and routes stay, and
@@ -87,9 +86,9 @@ struct riptide_route {
     uint32_t initcwnd; /* segments: where APPLIED the kernel's, else the requested, bounded */
     enum riptide_reason bound; /* why that is not the requested one: ABOVE_MAX, BELOW_BASE, UNPACED;
                                   NONE: it is, or, of the program, it was not popped */
-    uint32_t base_initcwnd; /* of the base route, segments; 0: not set or unknown */
-    int error;              /* -errno where FAILED, else 0 */
-    uint32_t backend;       /* RIPTIDE_ROUTES or RIPTIDE_PROGRAM */
+    uint32_t base_initcwnd;    /* of the base route, segments; 0: not set or unknown */
+    int error;                 /* -errno where FAILED, else 0 */
+    uint32_t backend;          /* RIPTIDE_ROUTES or RIPTIDE_PROGRAM */
     enum riptide_reason reason_code; /* why it is not in force; NONE: it is, or is withdrawn as
                                         requested. An applier alone has a pause in its stats only */
     char reason[96];                 /* the same as one line; empty: NONE */
@@ -100,11 +99,11 @@ struct riptide_route {
 
 /* Connections to destinations with a window, counted by the program since it was started. */
 struct riptide_program_counts {
-    uint64_t given;     /* they opened with the window */
-    uint64_t paced;     /* of those: their first flight was spread */
-    uint64_t kept;      /* they kept theirs: the route's was larger, two SYNs were lost (RFC 6298,
-                           section 5.7), or the window needs pacing, which they cannot have */
-    uint64_t held_out;  /* neither given nor kept */
+    uint64_t given;    /* they opened with the window */
+    uint64_t paced;    /* of those: their first flight was spread */
+    uint64_t kept;     /* they kept theirs: the route's was larger, two SYNs were lost (RFC 6298,
+                          section 5.7), or the window needs pacing, which they cannot have */
+    uint64_t held_out; /* neither given nor kept */
     uint64_t by_cwnd[RIPTIDE_WINDOW_BUCKETS]; /* windows given, by size */
     uint64_t segments;                        /* sum of the windows given */
     uint64_t not_noted; /* given or held out, but nobody counts how these opened: there was no room
@@ -124,8 +123,8 @@ struct riptide_applier_stats {
     const char *program_reason;  /* why the program, if in use, gives no windows; NULL: it does */
     enum riptide_reason rules_reason_code[2]; /* of these texts; NONE where they are NULL */
     enum riptide_reason program_reason_code;  /* likewise */
-    const char *cgroup;         /* of the program; NULL: no program */
-    uint64_t routes;            /* in the kernel */
+    const char *cgroup;                       /* of the program; NULL: no program */
+    uint64_t routes;                          /* in the kernel */
     uint64_t routes_not_taken;  /* of those: TCP does not use them, as another rule is first */
     uint64_t left_alone;        /* destinations without a route, for a reason of their own */
     uint64_t in_force_permille; /* part of the last minute in which the rules, or without routes the
@@ -197,14 +196,13 @@ struct riptide_wanted {
     /*
      * The program spreads the first flight over so many percent of a round trip, 1 to 100. 0 to 49
      * are taken as 50, TCP's own rate in slow start. RIPTIDE_AT_ONCE: it is not paced. A pacing
-     * limit of the application turns this off.
-     *
-     * Routes pace nothing, nor does the program without `pacing` or before Linux 6.1. There a
-     * window with 1 to 100 percent is at most 24 segments, or the base route's if that is larger.
+     * limit of the application turns this off. Routes pace nothing, nor does the program without
+     * `pacing` or before Linux 6.1. There a window with 1 to 100 percent is at most 24 segments, or
+     * the base route's if that is larger.
      */
     uint32_t pacing_percent;
-    uint32_t rtt_us; /* the program: the path's smallest, where the handshake measures none */
-    uint32_t base_cwnd; /* the base route's: held out connections get it; 0: the kernel's 10 */
+    uint32_t rtt_us;      /* the program: the path's smallest, where the handshake measures none */
+    uint32_t base_cwnd;   /* the base route's: held out connections get it; 0: the kernel's 10 */
     uint32_t reserved[3]; /* 0 */
 };
 
@@ -212,7 +210,6 @@ struct riptide_wanted {
  * Sets the window of a destination, in place of the former one. It takes effect in dispatch, after
  * the start. A new one costs 4 us at 32,768 routes, 51 us at 262,144. Where max_windows is reached
  * it takes the place of a withdrawn destination, whose event is lost if it was not popped.
- *
  * Outcomes: RIPTIDE_E_FULL: there is no place among the routes (RIPTIDE_BOTH: the program takes
  * it), or as many windows wait for the program. RIPTIDE_E_INVALID: no prefix, a window, its bound
  * or base_cwnd above RIPTIDE_CWND_LIMIT, pacing_percent above 100, rto_min_us above
@@ -224,12 +221,11 @@ int riptide_applier_set(struct riptide_applier *applier, const struct riptide_wa
 /*
  * Begins a pause for a reason such as RIPTIDE_REASON_PAUSED, or ends it by RIPTIDE_REASON_NONE. The
  * stats have the reason. `text` says more about it in one line, which the caller keeps until the
- * next call; NULL: the text of the reason.
- *
- * In a pause the rules are removed, so that no local TCP uses our routes, and the program gives no
- * windows. All else goes on, and dispatch removes rules that another program restores. After it the
- * rules return as soon as the applier is idle. Errors: those of the kernel, after all that can be
- * paused is paused: dispatch tries the rest again each second; -ECHILD, -ESHUTDOWN.
+ * next call; NULL: the text of the reason. In a pause the rules are removed, so that no local TCP
+ * uses our routes, and the program gives no windows. All else goes on, and dispatch removes rules
+ * that another program restores. After it the rules return as soon as the applier is idle. Errors:
+ * those of the kernel, after all that can be paused is paused: dispatch tries the rest again each
+ * second; -ECHILD, -ESHUTDOWN.
  */
 int riptide_applier_set_paused(struct riptide_applier *applier, enum riptide_reason reason,
                                const char *text);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compute: samples to one initial window per destination. Pure: no system call, no clock. Each tick
- * of the caller is:
+ * Compute: samples to one initial window per destination. Pure: no system call, no clock. A tick:
  *
  *     for each sample: riptide_estimator_add(estimator, sample)
  *     riptide_estimator_tick(estimator, now_ns, can_pace)
@@ -29,8 +28,7 @@ enum riptide_left_out {
     RIPTIDE_LEFT_OUT_NOT,        /* it counts */
     RIPTIDE_LEFT_OUT_UNUSED,     /* it has sent nothing, so its window is still the initial one */
     RIPTIDE_LEFT_OUT_IDLE,       /* it does not send at present, so its window is outdated */
-    RIPTIDE_LEFT_OUT_UNMEASURED, /* the kernel has not measured it, it is of another path than the
-                                    destination's, or its segments are small */
+    RIPTIDE_LEFT_OUT_UNMEASURED, /* not by the kernel; or of another path, or of small segments */
 };
 
 #define RIPTIDE_LEFT_OUT_REASONS 3 /* from RIPTIDE_LEFT_OUT_UNUSED on */
@@ -39,11 +37,11 @@ enum riptide_left_out {
 struct riptide_policy_input {
     const struct riptide_estimator_config *config; /* as the estimator keeps it */
     const struct riptide_prefix *dst;              /* the destination */
-    uint64_t interval_ns; /* between the last two ticks; 0: unknown */
-    uint64_t now_ns;      /* in combine: the time of this tick; in add: of the last one */
-    uint32_t cwnd;        /* window of its new connections, segments; 0: it has none, or is off */
-    uint32_t base_cwnd;   /* window of its base route, segments; 0: unknown */
-    bool can_pace;        /* as riptide_estimator_tick was told */
+    uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
+    uint64_t now_ns;    /* in combine: the time of this tick; in add: of the last one */
+    uint32_t cwnd;      /* window of its new connections, segments; 0: it has none, or is off */
+    uint32_t base_cwnd; /* window of its base route, segments; 0: unknown */
+    bool can_pace;      /* as riptide_estimator_tick was told */
 };
 
 #define RIPTIDE_POLICY_MEMORY_BYTES 256    /* the most that a policy has for a destination */
@@ -51,9 +49,8 @@ struct riptide_policy_input {
 
 /*
  * How samples become a window: pure functions over memory for each destination, which is aligned to
- * 8 bytes and zero for a new one. A program can pass a policy of its own. Its functions find what
- * the program keeps behind the struct by input->config->policy. docs/policies.md has the built-in
- * ones.
+ * 8 bytes and zero for a new one. A program can pass one of its own, whose functions find what is
+ * behind the struct by input->config->policy. docs/policies.md has the built-in ones.
  */
 struct riptide_policy {
     const char *name;    /* not that of a built-in one */
@@ -61,8 +58,8 @@ struct riptide_policy {
     size_t tick_bytes;   /* the first bytes of the memory, which are zeroed after each tick */
     /*
      * Counts one sample in the tick, or returns why it does not. It runs for every connection of
-     * the host, also for one that is `closed` or has sent nothing (data_segs_out 0). In a full
-     * table it also runs with other memory, zeroed, to learn whether a new destination's sample
+     * the host, also for one that is `closed` or has sent nothing (data_segs_out 0); in a full
+     * table also with other memory, zeroed, to learn whether the sample of a new destination
      * counts.
      */
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
@@ -143,8 +140,7 @@ struct riptide_estimate {
     struct riptide_prefix dst;
     uint32_t cwnd;    /* segments; 0: none, as it expired, is off, or no sample counted */
     uint32_t samples; /* connections that counted in the last tick with samples, up to 65535 */
-    uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* others of that tick, by reason - 1; each up to
-                                                    65535 */
+    uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* others, by reason - 1; up to 65535 */
     int64_t updated_ns; /* when the window was computed, or without one, its last tick with samples;
                            below 0: before this boot */
     double smoothed;    /* the policy's result, with its history, before bounds; segments */
@@ -199,9 +195,9 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 
 /*
- * The same for an array of up to RIPTIDE_POPPED_SAMPLES samples. outcomes[i] is that of samples[i].
- * It is much faster for many destinations, as it fetches the memory of several at once. Errors:
- * -ENOMEM, where outcomes[i] is negative; those before it were added, those after it not.
+ * The same for an array of up to RIPTIDE_POPPED_SAMPLES samples: outcomes[i] is that of samples[i].
+ * It is faster, as it fetches the memory of several destinations at once. Errors: -ENOMEM, where
+ * outcomes[i] is negative; those before it were added, those after it not.
  */
 int riptide_estimator_add_all(struct riptide_estimator *estimator,
                               const struct riptide_sample *samples, size_t n, int *outcomes);
@@ -216,10 +212,10 @@ void riptide_estimator_set_base(struct riptide_estimator *estimator,
 
 /*
  * One round of Algorithm 1: computes every destination with samples, and withdraws those whose time
- * to live has passed. Changed windows wait to be popped. `can_pace` says that first flights can be
- * paced, as by a program in place. "careful" then paces them where they lost, on paths of 5 ms and
- * more. Outcomes: RIPTIDE_E_INVALID, without effect: now_ns is before the last tick's, or 292 years
- * after boot.
+ * to live has passed. Changed windows wait to be popped. `can_pace`: first flights can be paced, as
+ * by a program in place. "careful" then paces them where they lost, on paths of 5 ms and more.
+ * Outcomes: RIPTIDE_E_INVALID, without effect: now_ns is before the last tick's, or above
+ * INT64_MAX.
  */
 int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns, bool can_pace);
 
@@ -252,10 +248,7 @@ int riptide_estimator_set_hint(struct riptide_estimator *estimator, const struct
 int riptide_estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
                                 struct riptide_hint *hint);
 
-/*
- * Removes the hint of exactly this prefix: that with an end, or else that without one. Outcomes:
- * RIPTIDE_E_UNKNOWN: it has none.
- */
+/* Removes a hint of exactly this prefix, that with an end first. Outcomes: RIPTIDE_E_UNKNOWN. */
 int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                   const struct riptide_prefix *dst);
 
@@ -276,11 +269,10 @@ int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *
 
 /*
  * Returns the state as text, a line for each destination, for an estimator of any configuration.
- * The caller frees it by free(3). NULL: there was no memory.
- *
- * now_ns is the estimator's clock, realtime_ns is CLOCK_REALTIME then, which continues through a
- * reboot. If that clock is set forward before the load, lifetimes become shorter; if it is set
- * back, longer, but at most the time to live from the load on.
+ * The caller frees it by free(3). NULL: there was no memory. now_ns is the estimator's clock,
+ * realtime_ns is CLOCK_REALTIME then, which continues through a reboot. If that clock is set
+ * forward before the load, lifetimes become shorter; if it is set back, longer, but at most the
+ * time to live from the load on.
  */
 char *riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
                              uint64_t realtime_ns);
@@ -291,12 +283,11 @@ int riptide_estimator_print(const struct riptide_estimator *estimator, FILE *out
 
 /*
  * Loads the destinations of a state, each with its age by now. Of a known one the newer window
- * wins. After success `error` has three numbers of destinations: those that were loaded, and can be
- * popped; those that have expired; and those that were skipped: damaged, cut off, older than the
- * estimator's, without a place, of other prefix lengths, or outside of the scope. Errors, with
- * nothing changed: -EINVAL: it is no state, of another version, or from more than 10 s in the
- * future. -ENOMEM, with a part of it loaded. Outcomes: RIPTIDE_E_INVALID, with nothing changed:
- * now_ns is before the last tick's.
+ * wins. After success `error` has three numbers: of destinations that were loaded, and can be
+ * popped; that have expired; and that were skipped, as they were damaged, cut off, older than the
+ * estimator's, without a place, of other prefix lengths, or out of scope. Errors, with nothing
+ * changed: -EINVAL: it is no state, of another version, or from more than 10 s in the future; with
+ * a part of it loaded: -ENOMEM. Outcomes: RIPTIDE_E_INVALID: now_ns is before the last tick's.
  */
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                            uint64_t realtime_ns, const char *text, size_t size,

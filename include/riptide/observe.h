@@ -85,7 +85,7 @@ struct riptide_scope {
     const struct riptide_prefix *learn; /* none: all that are not excluded */
     size_t n_learn;                     /* at most RIPTIDE_MAX_PREFIXES */
     const struct riptide_prefix *exclude;
-    size_t n_exclude; /* likewise */
+    size_t n_exclude;                              /* likewise */
     const struct riptide_port_range *local_ports;  /* none: all */
     size_t n_local_ports;                          /* at most 256 */
     const struct riptide_port_range *remote_ports; /* none: all */
@@ -153,7 +153,7 @@ int riptide_observer_start(struct riptide_observer *observer);
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
 
-#define RIPTIDE_POPPED_SAMPLES 16 /* the last popped ones, which stay valid */
+#define RIPTIDE_POPPED_SAMPLES 16 /* so many of the last popped ones stay valid */
 
 /*
  * Takes the next sample of the buffer. Outcomes: RIPTIDE_E_AGAIN: it is empty, dispatch again.

@@ -89,7 +89,7 @@ enum riptide_reason {
     RIPTIDE_REASON_MAIN_HAS_CONDITIONS, /* a route of main depends on tos or source */
     RIPTIDE_REASON_MAIN_HAS_RIVALS,     /* main has routes of one metric to one prefix */
     RIPTIDE_REASON_NO_RULE_OF_MAIN,     /* no unconditional rule `lookup main` */
-    RIPTIDE_REASON_NO_PRIORITY,         /* the priority before that rule's is none for ours */
+    RIPTIDE_REASON_NO_PRIORITY,         /* that rule leaves none for ours before it */
     RIPTIDE_REASON_PRIORITY_IN_USE,     /* another rule has the priority of that rule */
     RIPTIDE_REASON_GOTO,                /* another rule leads to the priority before that rule's */
 
@@ -147,12 +147,9 @@ enum riptide_names {
 /* A word for a value, for logs, as "left alone"; for a reason a line. "unknown": none. Static. */
 const char *riptide_name(enum riptide_names names, uint32_t value);
 
-/* The version of these headers. As a number, 1.2.3 is 0x010203. */
-#define RIPTIDE_VERSION        "1.0.0"
-#define RIPTIDE_VERSION_NUMBER 0x010000
-
-/* The version of the running library. Static. */
-const char *riptide_version(void);
+#define RIPTIDE_VERSION        "1.0.0"  /* of these headers */
+#define RIPTIDE_VERSION_NUMBER 0x010000 /* the same: 1.2.3 is 0x010203 */
+const char *riptide_version(void);      /* of the running library; static */
 
 /* A network, or a host, of full length. Bits after `len` are 0: equal ones have equal bytes. */
 struct riptide_prefix {

@@ -169,57 +169,69 @@ static bool load_experiment(struct experiment *experiment, const char *line, str
         memset(&experiment->all, 0, sizeof(experiment->all));
         return true;
     }
-    if (phase != HOLDOUT_SETTLED)
-        return true;
-    /* The file does not tell whose they were: each group gets as many. */
-    for (size_t i = 0; i < SOURCE_GROUPS; i++) {
-        outcomes_add(&experiment->stretch[i], &experiment->all, 1.0 / SOURCE_GROUPS);
-        memset(experiment->stretch[i].sums[HOLDOUT_SETTLED], 0,
-               sizeof(experiment->stretch[i].sums[HOLDOUT_SETTLED]));
-    }
-    experiment_settle(experiment);
+    if (phase == HOLDOUT_SETTLED)
+        experiment_settle_loaded(experiment);
     return true;
+}
+
+/* Whether the agent cannot use a line, as none is held out, but keeps it for a later start. */
+static bool is_for_later(const struct riptide_agent *agent, const char *line)
+{
+    return agent->experiment.holdout_percent == 0 &&
+           (is_of(line, "outcome=") || is_of(line, "experiment="));
+}
+
+/*
+ * Returns whether the line was taken. `is_complete` is set by the experiment's line, which follows
+ * all outcomes; `reason` is as of load_experiment.
+ */
+static bool load_line(struct riptide_agent *agent, const char *line, struct clocks clocks,
+                      bool *is_complete, struct riptide_error *reason)
+{
+    bool is_taken;
+
+    if (is_of(line, "hint="))
+        return load_hint(agent->estimator, line, clocks);
+    if (is_of(line, "outcome="))
+        return load_outcome(&agent->experiment.all, line);
+    if (strcmp(line, paused_line) == 0) {
+        agent->is_paused = true;
+        return true;
+    }
+    is_taken = load_experiment(&agent->experiment, line, clocks, reason);
+    *is_complete |= is_taken;
+    return is_taken;
 }
 
 void state_text_load(struct riptide_agent *agent, const char *state, struct clocks clocks,
                      struct riptide_error *said)
 {
-    struct experiment *experiment = &agent->experiment;
+    struct outcomes *outcomes = &agent->experiment.all;
     struct riptide_error reason = { .text = "" };
     const char *at = strstr(state, head), *end;
-    bool is_complete = false, is_taken;
+    bool is_complete = false;
     uint32_t n_invalid = 0;
     char line[LINE_BYTES];
 
-    for (at = at ? at + strlen(head) : ""; (end = strchr(at, '\n')); at = end + 1) {
+    at = at ? at + strlen(head) : "";
+    while ((end = strchr(at, '\n')) && !is_for_later(agent, at)) {
         snprintf(line, sizeof(line), "%.*s", (int)(end - at), at);
-        if (is_of(line, "hint=")) {
-            is_taken = load_hint(agent->estimator, line, clocks);
-        } else if (strcmp(line, paused_line) == 0) {
-            is_taken = agent->is_paused = true;
-        } else if (experiment->holdout_percent == 0 &&
-                   (is_of(line, "outcome=") || is_of(line, "experiment="))) {
-            break;
-        } else if (is_of(line, "outcome=")) {
-            is_taken = load_outcome(&experiment->all, line);
-        } else {
-            is_taken = load_experiment(experiment, line, clocks, &reason);
-            is_complete |= is_taken;
-        }
-        n_invalid += !is_taken;
+        if (!load_line(agent, line, clocks, &is_complete, &reason))
+            n_invalid++;
+        at = end + 1;
     }
-    /* Outcomes which this agent cannot use are kept for a later start. */
     free(agent->kept_outcomes);
     agent->kept_outcomes = end ? strdup(at) : NULL;
-    n_invalid += !end && *at; /* it was cut off */
+    /* The last line was cut off. */
+    if (!end && *at)
+        n_invalid++;
     if (agent->kept_outcomes)
         error_set(&reason, ": those of the file wait until connections are held out again");
-    else if (!is_complete && outcomes_count(&experiment->all, ARMS) > 0)
+    else if (!is_complete && outcomes_count(outcomes, ARMS) > 0)
         error_set(&reason, ": the file's are incomplete, and not used");
     if (!is_complete)
-        memset(&experiment->all, 0, sizeof(experiment->all));
-    error_set(said, "outcomes of connections: %.0f%s", outcomes_count(&experiment->all, ARMS),
-              reason.text);
+        memset(outcomes, 0, sizeof(*outcomes));
+    error_set(said, "outcomes of connections: %.0f%s", outcomes_count(outcomes, ARMS), reason.text);
     if (n_invalid > 0)
         snprintf(said->text + strlen(said->text), sizeof(said->text) - strlen(said->text),
                  "; invalid lines: %" PRIu32, n_invalid);

@@ -143,7 +143,8 @@ RIPTIDE_PUBLIC int riptide_agent_annotate(struct riptide_agent *agent,
 {
     int r = can_act(agent->pid, agent->round == ROUND_STOPPED, NULL);
 
-    return r < 0 ? r : riptide_applier_annotate(agent->applier, read_clock(CLOCK_BOOTTIME), sample, 1);
+    return r < 0 ? r
+                 : riptide_applier_annotate(agent->applier, read_clock(CLOCK_BOOTTIME), sample, 1);
 }
 
 RIPTIDE_PUBLIC const struct riptide_agent_stats *

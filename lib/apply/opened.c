@@ -52,7 +52,7 @@ bool opened_refresh(struct note *note, uint64_t now_ns)
 {
     const uint64_t time = (uint64_t)(NOTE_TIMES - 1) << NOTE_TIME;
 
-    if (note_age(note->value, now_ns) <= 2 * OPENED_SLACK)
+    if (note_age(note->value, now_ns) <= UINT64_C(2) * OPENED_SLACK)
         return true;
     return replace(note, (note->value & ~time) | note_time(now_ns) << NOTE_TIME);
 }

@@ -22,14 +22,14 @@ static const char *const reasons[] = {
     [RIPTIDE_REASON_MAIN_HAS_CONDITIONS] = "a route of main depends on tos or source",
     [RIPTIDE_REASON_MAIN_HAS_RIVALS] = "main has several routes of one metric to a prefix",
     [RIPTIDE_REASON_NO_RULE_OF_MAIN] =
-        "no unconditional rule `lookup main` is there for ours to precede: add it, `ip [-6] rule "
-        "add pref 32766 lookup main`",
+        ("no unconditional rule `lookup main` is there for ours to precede: add it, `ip [-6] rule "
+         "add pref 32766 lookup main`"),
     [RIPTIDE_REASON_NO_PRIORITY] =
         "`lookup main` leaves no priority for ours to precede it: give it one of 2 or more",
-    [RIPTIDE_REASON_PRIORITY_IN_USE] = "another rule has the priority of `lookup main`, and comes "
-                                       "before it: give it a lower one",
-    [RIPTIDE_REASON_GOTO] = "a goto of another rule leads to the priority before `lookup main`, "
-                            "where ours would be: lead it elsewhere",
+    [RIPTIDE_REASON_PRIORITY_IN_USE] = ("another rule has the priority of `lookup main`, and comes "
+                                        "before it: give it a lower one"),
+    [RIPTIDE_REASON_GOTO] = ("a goto of another rule leads to the priority before `lookup main`, "
+                             "where ours would be: lead it elsewhere"),
     [RIPTIDE_REASON_NO_ROUTE] = "there is no route to it",
     [RIPTIDE_REASON_OTHER_TABLE] = "a rule sends it to another table",
     [RIPTIDE_REASON_LOCAL] = "it is an address of this host",

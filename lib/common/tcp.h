@@ -5,7 +5,7 @@
 
 enum {
     TCP_INIT_CWND = 10, /* the kernel's initial window, segments (include/net/tcp.h, RFC 6928) */
-    START_CWND = 24, /* ours where nothing is known, or nothing can be paced: in wide use */
+    START_CWND = 24,    /* ours where nothing is known, or nothing can be paced: in wide use */
     ETHERNET_MSS_BYTES = 1460, /* without TCP options */
     RTO_MIN_US = 200000,       /* its smallest retransmission timeout, TCP_RTO_MIN */
     /*

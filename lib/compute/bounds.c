@@ -157,8 +157,7 @@ int hints_set(struct hints *hints, const struct riptide_estimator_config *config
         return RIPTIDE_E_FULL;
     if (own == NONE) {
         own = find_last(hints, &hint.dst) + 1;
-        memmove(&hints->list[own + 1], &hints->list[own],
-                (hints->n - own) * sizeof(*hints->list));
+        memmove(&hints->list[own + 1], &hints->list[own], (hints->n - own) * sizeof(*hints->list));
         hints->n++;
     }
     hints->list[own].hint = hint;

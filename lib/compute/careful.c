@@ -4,8 +4,9 @@
  *
  * The evidence is the first flight of each connection: the segments that it sent of its initial
  * window. Flights that fill the window and fit raise it for later connections. Where flights lose,
- * they are paced first, and the window is cut if they lose then as well. The unit of every step is
- * the round trip. docs/policies.md has the rule with examples and figures. Pure.
+ * they are paced first, and the window is cut if they lose then as well. A loss counts by the round
+ * trips that it cost, and flights that share a round trip count as one. docs/policies.md has the rule
+ * with examples and figures. Pure.
  */
 #include "estimator.h"
 #include "window_rules.h"
@@ -13,32 +14,37 @@
 /*
  * Two counters decide, from 0 on.
  *
- * `fitting` counts flights that filled the window and fit: +1, and -2 for a lossy one. Twice as many
- * must fit as lose.
+ * `fitting` counts flights that filled the window and fit: +1 for each. A lossy flight takes 2 away,
+ * so twice as many must fit as lose.
  *
- * `against` counts lossy flights: a step of at least LOSSY_AT_ONCE, or LOSSY_PACED if flights are
+ * `against` counts lossy flights: a step of at least LOSSY_AT_ONCE, or of LOSSY_PACED if flights are
  * paced, and -1 for each flight without losses. So it rises where more than a fifth of the flights
- * lose, of paced ones a third: where others fill the path, smaller flights would lose as well.
+ * lose, of paced ones a third. Fewer losses are tolerated: other traffic fills a path at times, and
+ * smaller flights would lose then as well.
  */
 enum {
-    TOO_LARGE = 16, /* of `against`: four lossy flights in a row, or eight paced ones */
-    LOSSY_AT_ONCE = 4,
-    LOSSY_PACED = 2,
-    MOST_LOSSY = 8, /* so that no flight alone makes a window too large */
-    FITTING_LOSSY = -2,
+    TOO_LARGE = 16,     /* of `against`: four lossy flights in a row, or eight paced ones */
+    LOSSY_AT_ONCE = 4,  /* the step for a lossy flight that left at once */
+    LOSSY_PACED = 2,    /* and for a paced one */
+    LOSSY_AT_MOST = 8,  /* the largest step, so that no flight alone makes a window too large */
+    LOSSY_FITTING = -2, /* the step of `fitting` */
 };
 
-/* A raise needs `wait` flights that fit, and as many seconds: connections that lose end last. */
+/* A raise needs `wait` flights that fit, and as many seconds: those that lose end last. */
 enum {
-    WAIT = 4,
-    MOST_WAIT = 64, /* so that a known limit is tried about once a minute */
+    LEAST_WAIT = 4,
+    MOST_WAIT = 64, /* a known limit is tried about once a minute */
 };
 
-/* Where connections are rare, four flights may take hours, and a window that loses as long. */
+/*
+ * Where connections are rare, four flights may take hours. So a window that was never cut needs
+ * fewer once it is OLD_MS old, and a lossy flight counts twice where at most RARE_PER_4S opened in
+ * the last seconds.
+ */
 enum {
-    RARE_PER_4S = 2, /* flights in MEAN_S seconds, at most: a lossy one counts twice */
-    RARE_MS = 30000, /* the age from which a window that was never cut */
-    WAIT_RARE = 2,   /* needs only so many flights for a raise */
+    OLD_MS = 30000,
+    WAIT_WHEN_OLD = 2,
+    RARE_PER_4S = 2,
 };
 
 /* Slow start until the first cut, then steps as TCP's in congestion avoidance. */
@@ -53,24 +59,27 @@ enum { LOSSY_PART = 50 };
  */
 enum { ROUND_TRIPS_TOGETHER = 2 };
 
-/* The rate of flights is a mean of about as many seconds as a window needs to become too large. */
+/* The rate of flights is a mean of about so many seconds. */
 enum { MEAN_S = 4 };
 
 /*
- * A connection with losses tells about its first flight as long as it has sent at most so many
- * windows, with and without ssthresh, or so many times ssthresh where its losses came later. In a
- * longer one windows have grown, and lost, again.
+ * A connection with losses tells about its first flight only while it is short: in a longer one
+ * windows have grown, and lost, again.
  */
-enum { WINDOWS_WITH_SSTHRESH = 8, WINDOWS_WITHOUT = 4, TIMES_SSTHRESH = 16 };
+enum {
+    WINDOWS_WITH_SSTHRESH = 8, /* sent at most, in windows, if ssthresh is known */
+    WINDOWS_WITHOUT = 4,       /* and if it is not */
+    TIMES_SSTHRESH = 16, /* in ssthresh, if that shows that its losses came after the flight */
+};
 
 /* What decides whether a connection is of the path that the memory is about. */
 enum {
     PROXY_RTT_US = 1000, /* below it, and a tenth of the path's, the peer is a proxy on this host */
     JITTER_US = 2000,    /* differences of shorter round trips are scheduling */
-    FAR = 8,             /* connections in a row, or seconds, on another path: fewer may have met a
-                            queue, or another host behind the address */
-    MSS_FADES_S = 64,    /* the largest segment size loses a part of so many each second, so that it
-                            halves in 45 s in which no connection confirms it */
+    FAR = 8,          /* connections in a row on another path; or more, as many as open in so many
+                            seconds: fewer may have met a queue, or another host of the address */
+    MSS_FADES_S = 64, /* each second the largest segment size loses a 64th, so that it halves in
+                            45 s in which no connection confirms it */
     TCP_INFINITE_SSTHRESH = INT32_MAX, /* include/net/tcp.h */
 };
 
@@ -79,13 +88,14 @@ struct careful {
     float against;        /* 0 to TOO_LARGE */
     uint32_t min_rtt_us;  /* the path's smallest; 0: unknown */
     uint32_t changed_ms;  /* when the window or its pacing changed, of the ticks' clock; wraps */
-    uint16_t judged_cwnd; /* the window, within bounds, whose flights `fitting` counts; segments */
+    uint16_t judged_cwnd; /* the window, within bounds, whose flights `fitting` counts; segments;
+                             0: none of it so far */
     uint16_t mss_bytes;   /* the largest segment size of connections */
     uint16_t second;      /* of the last tick; wraps */
-    uint16_t flights;     /* that ended in that second, and in the interval that follows */
+    uint16_t flights;     /* since the tick that began that second */
     uint16_t per_4s;      /* flights in MEAN_S seconds, a moving average of the time before */
     uint8_t fitting;      /* 0 to `wait` */
-    uint8_t wait;         /* flights and seconds before the next raise, WAIT to MOST_WAIT */
+    uint8_t wait;         /* flights and seconds before the next raise, up to MOST_WAIT */
     uint8_t n_far;        /* connections in a row on another path */
     bool is_paced;        /* first flights are to be paced */
     bool is_cut;          /* the window was cut at some time */
@@ -131,9 +141,9 @@ static enum flight classify(const struct riptide_sample *sample)
 }
 
 /*
- * The round trips that losses cost a closed connection: those with data in flight, less those of
- * slow start from its window without a loss. Of an open one that is not known yet: 0. A tail that
- * is lost on a short path waits for a timer of many round trips.
+ * The round trips that losses cost a closed connection: the time with data in flight, less what slow
+ * start from its window takes without losses. A tail that is lost on a short path waits for a timer
+ * of many round trips. Of an open connection the cost is not known yet: 0.
  */
 static double round_trips_lost(const struct riptide_sample *sample)
 {
@@ -143,7 +153,7 @@ static double round_trips_lost(const struct riptide_sample *sample)
 
     if (!sample->closed)
         return 0;
-    for (double sent = sample->data_segs_out; sent > sample->initcwnd; sent /= 2)
+    for (uint32_t sent = sample->data_segs_out; sent > sample->initcwnd; sent /= 2)
         expected++;
     return greater(round_trips - expected, 0);
 }
@@ -160,7 +170,7 @@ static void follow_seconds(struct careful *careful, uint64_t now_ns)
     careful->per_4s = (uint16_t)(careful->per_4s + more * lesser(n_s, MEAN_S) + 0.5);
     careful->flights = 0;
     careful->second = (uint16_t)(careful->second + n_s);
-    careful->mss_bytes = (uint16_t)(careful->mss_bytes * (1 - fade));
+    careful->mss_bytes = (uint16_t)(careful->mss_bytes * (1 - fade) + 0.5);
 }
 
 /* Flights a second: the mean, or those of the present interval where they are more. */
@@ -179,10 +189,19 @@ static bool is_other_path(uint64_t now_us, uint64_t known_us)
     return known_us > 0 && !is_jitter && (now_us > 10 * known_us || 2 * now_us < known_us);
 }
 
+/* Forgets all but the rate of flights. The window begins anew in the tick. */
+static void forget(struct careful *careful, uint32_t min_rtt_us)
+{
+    *careful = (struct careful){ .min_rtt_us = min_rtt_us,
+                                 .second = careful->second,
+                                 .flights = careful->flights,
+                                 .per_4s = careful->per_4s };
+}
+
 /*
  * Whether the connection is of the destination's path, by its smallest round trip time and its
- * segment size. FAR connections in a row, or as many as open in as many seconds, on another path
- * begin anew with everything.
+ * segment size. As many in a row on another path as FAR says make that the path: all that is known
+ * of the former one is forgotten.
  */
 static bool is_of_path(struct careful *careful, const struct riptide_sample *sample)
 {
@@ -199,19 +218,22 @@ static bool is_of_path(struct careful *careful, const struct riptide_sample *sam
     if (is_other && careful->cwnd > 0 && careful->n_far < lesser(far, UINT8_MAX))
         return false;
     if (is_other)
-        *careful = (struct careful){ 0 };
+        forget(careful, 0);
     if (careful->min_rtt_us == 0 || now_us < careful->min_rtt_us)
         careful->min_rtt_us = sample->min_rtt_us;
-    /* Segments of less than half this size showed that the window fits: it begins anew. */
+    /* What fitted so far were segments of less than half this size. */
     if (careful->mss_bytes > 0 && mss_bytes > 2 * careful->mss_bytes && careful->cwnd > START_CWND)
-        *careful = (struct careful){ .min_rtt_us = careful->min_rtt_us };
+        forget(careful, careful->min_rtt_us);
     careful->mss_bytes = (uint16_t)greater(careful->mss_bytes, mss_bytes);
     /* A flight of small segments tells connections with large ones nothing. */
     return 2 * mss_bytes > careful->mss_bytes;
 }
 
-/* Flights that are judged from now on have another window, or leave in another way. */
-static void begin(struct careful *careful, uint64_t now_ns)
+/*
+ * From now on flights of another window are judged, or flights that leave in another way. `against`
+ * stays: what lost with a smaller window speaks against a larger one.
+ */
+static void begin_judging(struct careful *careful, uint64_t now_ns)
 {
     careful->changed_ms = (uint32_t)(now_ns / 1000000);
     careful->judged_cwnd = 0;
@@ -226,7 +248,7 @@ static double lossy_steps(const struct careful *careful, const struct riptide_sa
 
     if (is_rare)
         steps *= 2;
-    return lesser(greater(steps, round_trips_lost(sample)), MOST_LOSSY);
+    return lesser(greater(steps, round_trips_lost(sample)), LOSSY_AT_MOST);
 }
 
 /* Counts a flight for or against the present window. */
@@ -237,26 +259,31 @@ static void judge(struct careful *careful, const struct riptide_policy_input *in
     const bool is_present = window_is_near(sample->initcwnd, input->cwnd);
     const bool is_larger = !is_present && sample->initcwnd > input->cwnd;
     const bool is_smaller = !is_present && sample->initcwnd < input->cwnd;
-    double together, against = (double)careful->against;
+    double together, step = -1, against;
     int fitting;
 
     /* A hint or another bound has changed the window. */
     if (careful->judged_cwnd > 0 && careful->judged_cwnd != input->cwnd)
-        begin(careful, input->now_ns);
+        begin_judging(careful, input->now_ns);
     careful->judged_cwnd = (uint16_t)input->cwnd;
     careful->flights = (uint16_t)lesser(careful->flights + 1, UINT16_MAX / MEAN_S);
     /* From before a cut, or before flights were paced: it says nothing about the present ones. */
-    if (is_larger || sample->paced != careful->is_paced || careful->against >= TOO_LARGE)
+    if (is_larger || sample->paced != careful->is_paced)
+        return;
+    /* It was found too large; the tick lowers it. */
+    if (careful->against >= TOO_LARGE)
         return;
     together = flights_per_s(careful, input->interval_ns) * ROUND_TRIPS_TOGETHER *
                careful->min_rtt_us / 1e6;
-    against += (flight == LOSSY ? lossy_steps(careful, sample) : -1) / greater(together, 1);
+    if (flight == LOSSY)
+        step = lossy_steps(careful, sample);
+    against = (double)careful->against + step / greater(together, 1);
     /* Rounded steps add up to a little less. */
     careful->against = (float)(against > TOO_LARGE - 0.01 ? TOO_LARGE : greater(against, 0));
     /* A smaller flight does not show that the larger window fits, but what it lost counts. */
     fitting = careful->fitting;
     if (flight == LOSSY)
-        fitting += FITTING_LOSSY;
+        fitting += LOSSY_FITTING;
     else if (flight == FILLED && !is_smaller)
         fitting++;
     careful->fitting = (uint8_t)lesser(greater(fitting, 0), careful->wait);
@@ -282,16 +309,16 @@ static enum riptide_left_out careful_add(const struct riptide_policy_input *inpu
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
-/* Flights that left at once are paced. Of those that are, or cannot be, the window is cut. */
+/* Flights that left at once are paced, if they can be; where they lose then as well, it is cut. */
 static void lower(struct careful *careful, const struct riptide_policy_input *input, bool can_pace)
 {
     double cwnd = input->cwnd, min = careful->is_paced ? START_CWND : input->config->cwnd_min;
 
     if (!careful->is_paced && can_pace) {
         careful->is_paced = true;
-        careful->wait = WAIT;
+        careful->wait = LEAST_WAIT;
     } else {
-        /* A bound may hold the window below what fits, or above. */
+        /* What lost was the window within bounds, of which the base route's may be larger. */
         careful->cwnd =
             (float)lesser(greater((double)careful->cwnd, cwnd), greater(cwnd * cut, min));
         careful->wait = (uint8_t)lesser(2 * careful->wait, MOST_WAIT);
@@ -299,7 +326,7 @@ static void lower(struct careful *careful, const struct riptide_policy_input *in
     }
     careful->is_raised = false;
     careful->against = 0;
-    begin(careful, input->now_ns);
+    begin_judging(careful, input->now_ns);
 }
 
 static void raise(struct careful *careful, const struct riptide_policy_input *input)
@@ -312,28 +339,29 @@ static void raise(struct careful *careful, const struct riptide_policy_input *in
     if (next <= (double)careful->cwnd)
         return;
     careful->cwnd = (float)lesser(next, RIPTIDE_CWND_LIMIT);
-    if (careful->is_raised && careful->wait > WAIT)
+    if (careful->is_raised && careful->wait > LEAST_WAIT)
         careful->wait /= 2;
     careful->is_raised = true;
-    begin(careful, input->now_ns);
+    begin_judging(careful, input->now_ns);
 }
 
 static double careful_combine(const struct riptide_policy_input *input, void *memory)
 {
     struct careful *careful = memory;
     uint32_t age_ms = (uint32_t)(input->now_ns / 1000000) - careful->changed_ms;
-    bool is_rare = !careful->is_cut && age_ms >= RARE_MS;
-    uint32_t wait = is_rare ? WAIT_RARE : careful->wait;
+    bool is_old = !careful->is_cut && age_ms >= OLD_MS;
+    uint32_t wait = is_old ? WAIT_WHEN_OLD : careful->wait;
     bool can_pace = input->can_pace && careful->min_rtt_us >= PACING_RTT_MIN_US;
 
     if (careful->cwnd == 0) {
         careful->cwnd = (float)greater(START_CWND, input->base_cwnd);
-        careful->wait = WAIT;
-        begin(careful, input->now_ns);
+        careful->wait = LEAST_WAIT;
+        begin_judging(careful, input->now_ns);
     } else if (careful->is_paced && !can_pace) {
         careful->cwnd = (float)lesser((double)careful->cwnd, START_CWND);
-        careful->is_paced = false;
-        begin(careful, input->now_ns);
+        careful->is_paced = careful->is_raised = false;
+        careful->against = 0;
+        begin_judging(careful, input->now_ns);
     } else if (careful->against >= TOO_LARGE && input->cwnd > 0) {
         lower(careful, input, can_pace);
     } else if (careful->fitting >= wait && age_ms >= 1000 * wait) {
@@ -342,18 +370,18 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     return (double)careful->cwnd;
 }
 
-/* It stays until first flights show the contrary: it was proven, or is a step above what was. */
+/* The loaded window stays until flights show the contrary: it was proven, or is a step above. */
 static void careful_restore(const struct riptide_policy_input *input, void *memory,
                             const struct riptide_estimate *loaded)
 {
     *(struct careful *)memory = (struct careful){
         .cwnd = (float)loaded->smoothed,
         .min_rtt_us = loaded->min_rtt_us,
-        .wait = WAIT,
+        .wait = LEAST_WAIT,
         .is_paced = loaded->pacing_percent == 100,
         .is_cut = loaded->may_lower || loaded->smoothed < START_CWND,
     };
-    begin(memory, input->now_ns);
+    begin_judging(memory, input->now_ns);
 }
 
 static void careful_explain(const void *memory, struct riptide_estimate *estimate)

@@ -77,7 +77,7 @@ struct riptide_estimator {
     struct shares shares; /* of all destinations in the table */
     struct riptide_estimator_stats stats;
     struct riptide_policy_input input; /* its now_ns: of the last tick, or load */
-    uint32_t changed; /* the first of those that wait to be popped, or NONE */
+    uint32_t changed;                  /* the first of those that wait to be popped, or NONE */
     bool has_ticked;
     uint32_t hand; /* where the next search for one that gives way begins */
     /* Destinations that gave way, to be withdrawn before others are popped; NULL: none so far. */

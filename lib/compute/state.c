@@ -124,8 +124,7 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
         return RIPTIDE_E_DONE;
     /* It is none of this configuration, or out of scope. */
     len = loaded.dst.family == AF_INET ? config->prefix_len4 : config->prefix_len6;
-    if (loaded.dst.len != len ||
-        !prefix_set_decide(&estimator->scope, &loaded.dst))
+    if (loaded.dst.len != len || !prefix_set_decide(&estimator->scope, &loaded.dst))
         return RIPTIDE_E_UNKNOWN;
     return destination_adopt(estimator, &loaded);
 }

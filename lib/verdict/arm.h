@@ -16,7 +16,7 @@ enum arm {
 };
 
 /* A share of all connections, from percent; 100 % leaves out one connection in 2^32. */
-#define ARM_SHARE(percent) ((__u32)((percent)*42949672.95))
+#define ARM_SHARE(percent) ((__u32)((percent) * 42949672.95))
 
 /*
  * The share held out is the configured one until the first verdict, and a small one after it, which

@@ -16,20 +16,27 @@
 enum { STRETCH_HELD_OUT = 2000 };
 
 /*
- * The first phase ends with a verdict: windows save time, or the change is known up to this much,
- * and is no larger. With more time it goes on, until that is harm beyond the margin.
+ * The first phase ends where windows save time beyond chance, or where the change of time is known
+ * up to this share, and is no larger. With more time it goes on, until that is harm beyond the
+ * margin.
  */
-static const double tight = 0.05;
+static const double known_share = 0.05;
+
+/* It also ends after so much time with connections. */
 static const uint64_t longest_first_ns = NS_PER_S * 3600;
 
 /*
  * In the second phase so few are held out that new harm would show late. So each so many
- * connections with a window are compared with those of the first phase: where these take a tenth
- * more time, or retransmit a point more, the first phase begins again. The cause may be another one
- * than windows: the first phase, not this comparison, decides that.
+ * connections with a window are compared with those of the first phase.
  */
 enum { LATEST = 1000 };
-static const double more_time = 0.1, more_again = 0.01;
+
+/*
+ * Where these take a tenth more time, or retransmit a point more, the first phase begins again. The
+ * cause may be another one than windows: the first phase, not this comparison, decides that.
+ */
+static const double drift_time = 0.1;
+static const double drift_retransmitted = 0.01;
 
 /* The first wait is a few verdicts' time, in which a path changes; later ones cost little. */
 static const uint64_t first_wait_ns = NS_PER_S * 600;
@@ -51,24 +58,34 @@ void experiment_begin(struct experiment *experiment, enum holdout_phase phase)
     begin_stretch(experiment);
 }
 
-/* The latest are in the place of those with a window, */
 static void forget_latest(struct experiment *experiment)
 {
-    for (size_t i = 0; i < (size_t)SOURCE_GROUPS * CLASSES; i++)
-        memset(experiment->drift[i / CLASSES].sums[HOLDOUT_FIRST][i % CLASSES][ARM_WINDOW], 0,
-               SUMS * sizeof(double));
+    for (size_t i = 0; i < SOURCE_GROUPS; i++)
+        memset(experiment->drift[i].subject, 0, sizeof(experiment->drift[i].subject));
     experiment->n_latest = 0;
 }
 
-/* and those of the first phase in the place of those held out. */
 void experiment_settle(struct experiment *experiment)
 {
-    for (size_t i = 0; i < (size_t)SOURCE_GROUPS * CLASSES; i++)
-        memcpy(experiment->drift[i / CLASSES].sums[HOLDOUT_FIRST][i % CLASSES][ARM_HOLDOUT],
-               experiment->stretch[i / CLASSES].sums[HOLDOUT_FIRST][i % CLASSES][ARM_WINDOW],
-               SUMS * sizeof(double));
+    for (size_t i = 0; i < SOURCE_GROUPS; i++)
+        memcpy(experiment->drift[i].baseline, experiment->stretch[i].subject,
+               sizeof(experiment->drift[i].baseline));
     forget_latest(experiment);
     experiment_begin(experiment, HOLDOUT_SETTLED);
+}
+
+/* The stretch of each group is its part of the first phase; it ends at once. */
+void experiment_settle_loaded(struct experiment *experiment)
+{
+    for (size_t i = 0; i < SOURCE_GROUPS; i++) {
+        for (size_t class = 0; class < CLASSES; class ++) {
+            const double *sums = experiment->all.sums[HOLDOUT_FIRST][class][ARM_WINDOW];
+
+            for (size_t sum = 0; sum < SUMS; sum++)
+                experiment->stretch[i].subject[class][sum] = sums[sum] / SOURCE_GROUPS;
+        }
+    }
+    experiment_settle(experiment);
 }
 
 static unsigned int group_of(const struct riptide_prefix *peer, uint64_t secret)
@@ -98,11 +115,14 @@ void experiment_enter(struct experiment *experiment, const struct riptide_sample
     }
     if (opened.phase != experiment->phase)
         return;
-    outcomes_put(&experiment->stretch[group], opened, outcome->class, outcome->sums);
-    experiment->n_held_out += opened.arm == ARM_HOLDOUT;
-    if (opened.phase == HOLDOUT_SETTLED && opened.arm == ARM_WINDOW) {
-        outcomes_put(&experiment->drift[group], (struct opened){ ARM_WINDOW, HOLDOUT_FIRST },
-                     outcome->class, outcome->sums);
+    if (opened.arm == ARM_HOLDOUT) {
+        sums_add(experiment->stretch[group].baseline[outcome->class], outcome->sums, 1);
+        experiment->n_held_out++;
+        return;
+    }
+    sums_add(experiment->stretch[group].subject[outcome->class], outcome->sums, 1);
+    if (opened.phase == HOLDOUT_SETTLED) {
+        sums_add(experiment->drift[group].subject[outcome->class], outcome->sums, 1);
         experiment->n_latest++;
     }
 }
@@ -117,13 +137,19 @@ static bool is_worse(struct experiment *experiment)
         return false;
     r = verdict_compute_fair(&verdict, experiment->drift, VERDICT_ALPHA);
     forget_latest(experiment);
-    return r == 0 && (verdict.time.low > more_time || verdict.retransmitted.low > more_again);
+    if (r != 0)
+        return false;
+    return verdict.time.low > drift_time || verdict.retransmitted.low > drift_retransmitted;
 }
 
+/* Whether the first phase has an answer. `time`: of its stretch; NULL: none yet. */
 static bool is_concluded(const struct experiment *experiment, const struct riptide_change *time)
 {
-    return experiment->traffic_ns >= longest_first_ns || (time && time->high < 0) ||
-           (time && time->high < tight && time->high - time->low < 2 * tight);
+    if (experiment->traffic_ns >= longest_first_ns)
+        return true;
+    if (!time)
+        return false;
+    return time->high < 0 || (time->high < known_share && time->high - time->low < 2 * known_share);
 }
 
 /* To another phase, or to the next stretch. */
@@ -139,10 +165,10 @@ static void go_on(struct experiment *experiment, const struct verdict *verdict)
 }
 
 /*
- * Time or retransmissions are worse by more than the margin, beyond chance. A gain in the other may
- * offset this, by the price of retransmissions: that is judged by estimates, as it takes many more
- * connections until a gain is beyond chance as well. A verdict of an unfair share counts too:
- * windows may be so harmful that their connections end uncounted.
+ * Whether time or retransmissions are worse by more than the margin, beyond chance. A gain in the
+ * other may offset this, by the price of retransmissions. That is judged by estimates, as it takes
+ * many more connections until a gain is beyond chance as well. A verdict of an unfair share counts
+ * too: windows may be so harmful that their connections end uncounted.
  */
 static bool is_shown(const struct verdict *verdict)
 {
@@ -156,10 +182,11 @@ static bool is_shown(const struct verdict *verdict)
  */
 static uint64_t next_wait_ns(const struct suspension *suspension, uint64_t now_ns)
 {
-    if (suspension->wait_ns == 0 ||
-        now_ns - suspension->since_ns > suspension->wait_ns + 2 * suspension->shown_ns)
+    const uint64_t given_ns = now_ns - suspension->since_ns, twice_ns = 2 * suspension->wait_ns;
+
+    if (suspension->wait_ns == 0 || given_ns > suspension->wait_ns + 2 * suspension->shown_ns)
         return first_wait_ns;
-    return 2 * suspension->wait_ns < MOST_WAIT_NS ? 2 * suspension->wait_ns : MOST_WAIT_NS;
+    return twice_ns < MOST_WAIT_NS ? twice_ns : MOST_WAIT_NS;
 }
 
 enum suspension_step suspension_judge(struct suspension *suspension, const struct verdict *verdict,
@@ -195,11 +222,18 @@ static void describe(struct experiment *experiment, const struct verdict *verdic
              verdict->n[ARM_WINDOW], verdict->n[ARM_HOLDOUT]);
 }
 
+/* Stretches begin without end: the k-th errs so rarely that all together err as one would. */
+static double alpha_of_stretch(const struct experiment *experiment)
+{
+    const double k = (double)experiment->n_stretches + 1;
+
+    return VERDICT_ALPHA / (k * (k + 1));
+}
+
 enum suspension_step experiment_judge(struct experiment *experiment, uint64_t now_ns)
 {
-    /* Stretches begin without end: the k-th errs so rarely that all together err as one would. */
-    double k = (double)experiment->n_stretches + 1, alpha = VERDICT_ALPHA / (k * (k + 1));
-    bool is_new = experiment->n_new > 0;
+    const double alpha = alpha_of_stretch(experiment);
+    const bool is_new = experiment->n_new > 0;
     struct verdict verdict, *found = NULL;
     enum suspension_step step;
 

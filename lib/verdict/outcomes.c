@@ -62,32 +62,39 @@ enum outcome_entry outcome_of(struct outcome *outcome, const struct riptide_samp
     return OUTCOME_COUNTS;
 }
 
-static void sums_add(double *sums, const double *more, double times, size_t n)
+void sums_add(double sums[SUMS], const double more[SUMS], double times)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < SUMS; i++)
         sums[i] += times * more[i];
 }
 
 void outcomes_put(struct outcomes *outcomes, struct opened opened, size_t class,
                   const double sums[SUMS])
 {
-    sums_add(outcomes->sums[opened.phase][class][opened.arm], sums, 1, SUMS);
+    sums_add(outcomes->sums[opened.phase][class][opened.arm], sums, 1);
 }
 
-void outcomes_add(struct outcomes *outcomes, const struct outcomes *more, double times)
+void comparison_add(struct comparison *comparison, const struct comparison *more, double times)
 {
-    sums_add(&outcomes->sums[0][0][0][0], &more->sums[0][0][0][0], times,
-             sizeof(*more) / sizeof(double));
+    for (size_t class = 0; class < CLASSES; class ++) {
+        sums_add(comparison->subject[class], more->subject[class], times);
+        sums_add(comparison->baseline[class], more->baseline[class], times);
+    }
 }
 
 double outcomes_count(const struct outcomes *outcomes, enum arm arm)
 {
-    const double(*all)[SUMS] = outcomes->sums[0][0];
     double n = 0;
 
-    for (size_t i = 0; i < ALL_SUMS; i++) {
-        if (arm == ARMS || arm == i % ARMS)
-            n += all[i][SUM_CONNECTIONS];
+    for (size_t phase = 0; phase < HOLDOUT_PHASES; phase++) {
+        for (size_t class = 0; class < CLASSES; class ++) {
+            const double(*sums)[SUMS] = outcomes->sums[phase][class];
+
+            if (arm != ARM_HOLDOUT)
+                n += sums[ARM_WINDOW][SUM_CONNECTIONS];
+            if (arm != ARM_WINDOW)
+                n += sums[ARM_HOLDOUT][SUM_CONNECTIONS];
+        }
     }
     return n;
 }

@@ -25,26 +25,53 @@ static const double share_alpha = 0.001;
  */
 static const double unseen_time = 1, unseen_retransmitted = 0.1;
 
-/* One figure of both arms: weighted sums over classes. */
+/* One figure of both sides: weighted sums over classes. */
 struct pool {
     double weight;
     double means[ARMS], variances[ARMS];
 };
 
+/* Both figures, and the connections of the classes that are in them. */
+struct pools {
+    struct pool time;
+    struct pool retransmitted;
+    double n[ARMS];
+};
+
+/* The sums of a class, of both sides; the subject is in the place of ARM_WINDOW. */
+struct pair {
+    const double *sums[ARMS];
+};
+
 /* Adds the figure of a class whose sums begin at `sum`, so many times its unit. */
-static void pool_add(struct pool *pool, const double sums[ARMS][SUMS], enum sum sum, double unit)
+static void pool_add(struct pool *pool, const struct pair *pair, enum sum sum, double unit)
 {
-    double weight = sums[ARM_WINDOW][SUM_CONNECTIONS] * sums[ARM_HOLDOUT][SUM_CONNECTIONS] /
-                    (sums[ARM_WINDOW][SUM_CONNECTIONS] + sums[ARM_HOLDOUT][SUM_CONNECTIONS]);
+    double n_window = pair->sums[ARM_WINDOW][SUM_CONNECTIONS];
+    double n_held_out = pair->sums[ARM_HOLDOUT][SUM_CONNECTIONS];
+    double weight = n_window * n_held_out / (n_window + n_held_out);
 
     pool->weight += weight;
     for (enum arm arm = 0; arm < ARMS; arm++) {
-        double n = sums[arm][SUM_CONNECTIONS], mean = sums[arm][sum] / n;
-        double spread = greater(sums[arm][sum + 1] / n - mean * mean, 0);
+        const double *sums = pair->sums[arm];
+        double n = sums[SUM_CONNECTIONS], mean = sums[sum] / n;
+        double spread = greater(sums[sum + 1] / n - mean * mean, 0);
 
         pool->means[arm] += weight * mean * unit;
         pool->variances[arm] += weight * spread * n / (n - 1) * unit * unit;
     }
+}
+
+/* A class with fewer than two connections of one side says nothing about its variance. */
+static void pools_add(struct pools *pools, const double window[SUMS], const double held_out[SUMS])
+{
+    const struct pair pair = { .sums = { [ARM_WINDOW] = window, [ARM_HOLDOUT] = held_out } };
+
+    if (window[SUM_CONNECTIONS] < 2 || held_out[SUM_CONNECTIONS] < 2)
+        return;
+    pool_add(&pools->time, &pair, SUM_TIME, LN_2);
+    pool_add(&pools->retransmitted, &pair, SUM_RETRANSMITTED, 1);
+    for (enum arm arm = 0; arm < ARMS; arm++)
+        pools->n[arm] += pair.sums[arm][SUM_CONNECTIONS];
 }
 
 /*
@@ -82,39 +109,56 @@ static struct riptide_change compare(const struct pool *pool, const double n[ARM
                                     change + width };
 }
 
-int verdict_compute(struct verdict *verdict, const struct outcomes *outcomes, size_t class,
-                    double alpha)
+/* Outcomes: as verdict_compute. */
+static int pools_compare(struct verdict *verdict, const struct pools *pools, double alpha)
 {
-    struct pool time = { 0 }, retransmitted = { 0 };
+    const double *n = pools->n;
     struct riptide_change logs, shares;
-    double n[ARMS] = { 0 };
 
-    for (size_t i = 0; i < (size_t)HOLDOUT_PHASES * CLASSES; i++) {
-        const double(*sums)[SUMS] = outcomes->sums[i / CLASSES][i % CLASSES];
-
-        if ((class != ALL_CLASSES && i % CLASSES != class) ||
-            sums[ARM_WINDOW][SUM_CONNECTIONS] < 2 || sums[ARM_HOLDOUT][SUM_CONNECTIONS] < 2)
-            continue;
-        pool_add(&time, sums, SUM_TIME, LN_2);
-        pool_add(&retransmitted, sums, SUM_RETRANSMITTED, 1);
-        for (enum arm arm = 0; arm < ARMS; arm++)
-            n[arm] += sums[arm][SUM_CONNECTIONS];
-    }
     if (n[ARM_WINDOW] < VERDICT_MIN_CONNECTIONS || n[ARM_HOLDOUT] < VERDICT_MIN_CONNECTIONS)
         return RIPTIDE_E_UNKNOWN;
-    logs = compare(&time, n, unseen_time, sharp_time, alpha);
-    shares = compare(&retransmitted, n, unseen_retransmitted, sharp_retransmitted, alpha);
+    logs = compare(&pools->time, n, unseen_time, sharp_time, alpha);
+    shares = compare(&pools->retransmitted, n, unseen_retransmitted, sharp_retransmitted, alpha);
     /* Shares differ by at most 1. */
     shares.low = greater(shares.low, -1);
     shares.high = lesser(shares.high, 1);
     *verdict = (struct verdict){
-        .n = { n[0], n[1] },
-        .time = { exponential(logs.held_out), exponential(logs.with_window),
-                  exponential(logs.change) - 1, exponential(logs.low) - 1,
-                  exponential(logs.high) - 1 },
+        .n = { [ARM_WINDOW] = n[ARM_WINDOW], [ARM_HOLDOUT] = n[ARM_HOLDOUT] },
+        .time = { .held_out = exponential(logs.held_out),
+                  .with_window = exponential(logs.with_window),
+                  .change = exponential(logs.change) - 1,
+                  .low = exponential(logs.low) - 1,
+                  .high = exponential(logs.high) - 1 },
         .retransmitted = shares,
     };
     return 0;
+}
+
+int verdict_compute(struct verdict *verdict, const struct outcomes *outcomes, size_t class,
+                    double alpha)
+{
+    const size_t first = class == ALL_CLASSES ? 0 : class;
+    const size_t end = class == ALL_CLASSES ? CLASSES : class + 1;
+    struct pools pools = { .n = { 0 } };
+
+    for (size_t phase = 0; phase < HOLDOUT_PHASES; phase++) {
+        for (size_t i = first; i < end; i++) {
+            const double(*sums)[SUMS] = outcomes->sums[phase][i];
+
+            pools_add(&pools, sums[ARM_WINDOW], sums[ARM_HOLDOUT]);
+        }
+    }
+    return pools_compare(verdict, &pools, alpha);
+}
+
+static int comparison_compute(struct verdict *verdict, const struct comparison *comparison,
+                              double alpha)
+{
+    struct pools pools = { .n = { 0 } };
+
+    for (size_t class = 0; class < CLASSES; class ++)
+        pools_add(&pools, comparison->subject[class], comparison->baseline[class]);
+    return pools_compare(verdict, &pools, alpha);
 }
 
 struct held_share held_share_of(const struct experiment *experiment)
@@ -122,13 +166,17 @@ struct held_share held_share_of(const struct experiment *experiment)
     double all = 0, held_out = 0, due = 0, share, variance, width;
     struct held_share found;
 
-    for (size_t i = 0; i < (size_t)HOLDOUT_PHASES * CLASSES; i++) {
-        const double(*sums)[SUMS] = experiment->all.sums[i / CLASSES][i % CLASSES];
-        double n = sums[ARM_WINDOW][SUM_CONNECTIONS] + sums[ARM_HOLDOUT][SUM_CONNECTIONS];
+    for (enum holdout_phase phase = 0; phase < HOLDOUT_PHASES; phase++) {
+        const double percent = phase_percent(experiment, phase);
 
-        all += n;
-        held_out += sums[ARM_HOLDOUT][SUM_CONNECTIONS];
-        due += n * phase_percent(experiment, (enum holdout_phase)(i / CLASSES)) / 100;
+        for (size_t class = 0; class < CLASSES; class ++) {
+            const double(*sums)[SUMS] = experiment->all.sums[phase][class];
+            double n = sums[ARM_WINDOW][SUM_CONNECTIONS] + sums[ARM_HOLDOUT][SUM_CONNECTIONS];
+
+            all += n;
+            held_out += sums[ARM_HOLDOUT][SUM_CONNECTIONS];
+            due += n * percent / 100;
+        }
     }
     share = held_out / all;
     variance = share * (1 - share) / all;
@@ -143,44 +191,47 @@ struct held_share held_share_of(const struct experiment *experiment)
 }
 
 /*
- * How much a group speaks for harm is how much less there is without it: that depends on its
+ * How much a group speaks for harm is how much less there is without it. That depends on its
  * outcomes and on its number of connections, so one that has many has to differ little to be left
- * out. In each figure: one that is better in time would hide in their sum what it retransmits.
+ * out. Groups are left out for each figure: one that is better in time would hide in a sum of both
+ * what it retransmits.
  */
-int verdict_compute_fair(struct verdict *verdict, const struct outcomes groups[SOURCE_GROUPS],
+int verdict_compute_fair(struct verdict *verdict, const struct comparison groups[SOURCE_GROUPS],
                          double alpha)
 {
     enum { SIDES = 4 }; /* for harm and against it, in each of two figures */
     double without[SOURCE_GROUPS][SIDES];
     bool is_left_out[SOURCE_GROUPS] = { false };
-    struct outcomes rest = { 0 };
+    struct comparison rest = { .subject = { { 0 } } };
     struct verdict one;
 
     for (size_t i = 0; i < SOURCE_GROUPS; i++)
-        outcomes_add(&rest, &groups[i], 1);
+        comparison_add(&rest, &groups[i], 1);
     for (size_t i = 0; i < SOURCE_GROUPS; i++) {
         int r;
 
-        outcomes_add(&rest, &groups[i], -1);
-        r = verdict_compute(&one, &rest, ALL_CLASSES, alpha);
-        outcomes_add(&rest, &groups[i], 1);
+        comparison_add(&rest, &groups[i], -1);
+        r = comparison_compute(&one, &rest, alpha);
+        comparison_add(&rest, &groups[i], 1);
         if (r != 0)
             return r;
         without[i][0] = one.time.change;
         without[i][1] = one.retransmitted.change;
-        without[i][2] = -without[i][0];
-        without[i][3] = -without[i][1];
+        without[i][2] = -one.time.change;
+        without[i][3] = -one.retransmitted.change;
     }
     for (size_t side = 0; side < SIDES; side++) {
         size_t most = 0;
 
-        for (size_t i = 1; i < SOURCE_GROUPS; i++)
-            most = without[i][side] < without[most][side] ? i : most;
+        for (size_t i = 1; i < SOURCE_GROUPS; i++) {
+            if (without[i][side] < without[most][side])
+                most = i;
+        }
         is_left_out[most] = true;
     }
     for (size_t i = 0; i < SOURCE_GROUPS; i++) {
         if (is_left_out[i])
-            outcomes_add(&rest, &groups[i], -1);
+            comparison_add(&rest, &groups[i], -1);
     }
-    return verdict_compute(verdict, &rest, ALL_CLASSES, alpha);
+    return comparison_compute(verdict, &rest, alpha);
 }

@@ -12,19 +12,20 @@
 #include <riptide/agent.h>
 
 /*
- * Classes: bytes acknowledged x smallest round trip time of the path, which varies within those of
- * a size. The tables say where each begins; the last ones have no upper bound.
+ * Connections are compared within classes of bytes acknowledged and of the path's smallest round
+ * trip time, which varies within those of a size. The tables say where each begins; the last ones
+ * have no upper bound.
  */
 enum { SIZES = 8, RTTS = 6, CLASSES = SIZES * RTTS, ALL_CLASSES = CLASSES };
 extern const uint32_t class_bytes[SIZES];
 extern const uint32_t class_rtt_us[RTTS];
 
-/* What is added up of the connections of a class and arm. */
+/* What is added up of the connections of a class and arm. Squares follow what they are of. */
 enum sum {
     SUM_CONNECTIONS,
     SUM_TIME, /* binary logarithm of busy time in own smallest round trips, 0 to 20 */
     SUM_TIME_SQUARES,
-    SUM_RETRANSMITTED, /* segments by all segments with data, 0 to 1 each */
+    SUM_RETRANSMITTED, /* retransmitted segments by all segments with data, 0 to 1 each */
     SUM_RETRANSMITTED_SQUARES,
     SUMS,
 };
@@ -33,20 +34,32 @@ enum sum {
 extern const double sum_unit[SUMS];
 
 /*
- * All zero is empty. Phases are apart, as their shares differ: connections are compared within one
- * only.
+ * Outcomes of both arms; all zero is empty. Phases are apart, as their shares differ: connections
+ * are compared within one only.
  */
 struct outcomes {
     double sums[HOLDOUT_PHASES][CLASSES][ARMS][SUMS];
 };
 enum { ALL_SUMS = HOLDOUT_PHASES * CLASSES * ARMS };
 
+/* Adds so many times each sum of `more`; -1 takes them away again. */
+void sums_add(double sums[SUMS], const double more[SUMS], double times);
+
 /* Adds sums to those of a class. */
 void outcomes_put(struct outcomes *outcomes, struct opened opened, size_t class,
                   const double sums[SUMS]);
 
-/* Adds so many times all sums of `more`; -1 takes them away again. */
-void outcomes_add(struct outcomes *outcomes, const struct outcomes *more, double times);
+/*
+ * Two sides of connections that are compared; all zero is empty. What each side has is said where
+ * it is used: with a window against held out, or late ones against early ones.
+ */
+struct comparison {
+    double subject[CLASSES][SUMS];
+    double baseline[CLASSES][SUMS];
+};
+
+/* The same for both sides, in all classes. */
+void comparison_add(struct comparison *comparison, const struct comparison *more, double times);
 
 /* Connections of an arm, or of all ARMS. */
 double outcomes_count(const struct outcomes *outcomes, enum arm arm);
@@ -61,9 +74,9 @@ struct outcome {
 };
 
 /*
- * Why a connection does not count: connections that no window can help dilute the effect on others.
- * None of these reasons may depend on the arm, as a connection's own smallest round trip time does:
- * one that takes more round trips measures more of them.
+ * Why a connection does not count: those that no window can help dilute the effect on others. None
+ * of these reasons may depend on the arm. A connection's own smallest round trip time does, as one
+ * that takes more round trips measures more of them.
  */
 enum outcome_entry {
     OUTCOME_COUNTS,
@@ -77,7 +90,7 @@ enum outcome_entry {
 /*
  * What a closed connection adds, if it counts. Pass all closed connections, also those that a dump
  * has shown. `path_rtt_us` is the smallest round trip time of its destination, of both arms, which
- * determines the class; 0: unknown, its own counts.
+ * determines the class. 0: it is not known, and the connection's own decides.
  */
 enum outcome_entry outcome_of(struct outcome *outcome, const struct riptide_sample *sample,
                               uint32_t path_rtt_us);
@@ -95,7 +108,7 @@ struct verdict {
 };
 
 /*
- * Compares both arms, in a class or ALL_CLASSES. Outcomes: RIPTIDE_E_UNKNOWN, too few connections.
+ * Compares both arms, in a class or ALL_CLASSES. Outcomes: RIPTIDE_E_UNKNOWN: too few connections.
  *
  * Intervals are asymptotic confidence sequences: in 1 - alpha of all experiments all intervals ever
  * computed contain the truth. So they may be computed after each connection, and the first that
@@ -120,10 +133,11 @@ static inline double verdict_harm(const struct verdict *verdict)
 enum { SOURCE_GROUPS = 16 };
 
 /*
- * A verdict over all classes without the groups that speak most for harm and most against it, in
- * each figure. Outcomes: as verdict_compute, with and without each group.
+ * Compares subject and baseline over all classes, without the groups that speak most for harm and
+ * most against it, in each figure. Of the verdict, ARM_WINDOW is the subject. Outcomes: as
+ * verdict_compute, with and without each group.
  */
-int verdict_compute_fair(struct verdict *verdict, const struct outcomes groups[SOURCE_GROUPS],
+int verdict_compute_fair(struct verdict *verdict, const struct comparison groups[SOURCE_GROUPS],
                          double alpha);
 
 /*
@@ -146,24 +160,35 @@ enum suspension_step { SUSPENSION_SAME, SUSPENSION_BEGINS, SUSPENSION_ENDS };
 enum suspension_step suspension_judge(struct suspension *suspension, const struct verdict *verdict,
                                       uint64_t now_ns);
 
-/* The experiment under way. All zero but holdout_percent and seed: it begins. */
+/*
+ * The experiment under way. All zero but holdout_percent and seed: it begins.
+ *
+ * Its first phase holds out the configured share until it has an answer, and its second one a small
+ * share. What decides is a stretch of connections, which begins anew again and again, so that old
+ * gains do not hide new harm. In the second phase so few are held out that the drift decides as
+ * well: whether connections with a window have become worse since the first phase.
+ */
 struct experiment {
     uint32_t holdout_percent; /* of the first phase, as configured; 0: there is no experiment */
     uint32_t seed;
     enum holdout_phase phase; /* in force for connections that open now */
     struct outcomes all;      /* what users read */
-    /* What decides, of the present phase, by group of sources; begins anew again and again. */
-    struct outcomes stretch[SOURCE_GROUPS];
-    uint32_t n_held_out; /* in it */
+    /* Of the present phase, by group of sources: with a window against those held out. */
+    struct comparison stretch[SOURCE_GROUPS];
+    uint32_t n_held_out; /* in the stretch */
     uint32_t n_stretches;
-    /* Likewise those with a window: the latest of the second phase, against those of the first. */
-    struct outcomes drift[SOURCE_GROUPS];
+    /*
+     * Likewise, all with a window: the latest of the second phase against those of the last stretch
+     * of the first phase.
+     */
+    struct comparison drift[SOURCE_GROUPS];
     uint32_t n_latest;
     uint32_t n_new; /* connections since the last round */
-    /* Of those held out: two halves, as if one were of ARM_WINDOW, which should not differ. */
+    /* Two halves of those held out, which should not differ: one is in the place of ARM_WINDOW. */
     struct outcomes halves;
-    uint32_t n_halves;
-    uint64_t judged_ns, traffic_ns; /* the last round; time with connections in the first phase */
+    uint32_t n_halves;   /* connections in both */
+    uint64_t judged_ns;  /* the last round */
+    uint64_t traffic_ns; /* time with connections in the first phase */
     struct suspension suspension;
     char why_suspended[256];
     uint64_t entries[OUTCOME_ENTRIES]; /* closed connections */
@@ -176,14 +201,16 @@ static inline double phase_percent(const struct experiment *experiment, enum hol
 }
 
 /*
- * The part of all connections that was held out, with an interval of 99.9 %: also of those without
- * two of each arm, as having these is no fair draw. If that does not contain what was to be drawn,
- * some condition excludes more of one arm than of another, and the verdict is not valid. There must
- * be a connection.
+ * The part of all connections that was held out, with an interval of 99.9 %. It includes classes
+ * without two of each arm, as having these is no fair draw. If the interval does not contain what
+ * was to be drawn, some condition excludes more of one arm than of another, and the verdict is not
+ * valid. There must be a connection.
  */
 struct held_share {
-    double share, low, high;
-    double due;
+    double share;
+    double low;
+    double high;
+    double due; /* what was to be drawn */
     bool is_fair;
 };
 
@@ -202,8 +229,14 @@ enum suspension_step experiment_judge(struct experiment *experiment, uint64_t no
 /* Begins a phase, and what decides in it. */
 void experiment_begin(struct experiment *experiment, enum holdout_phase phase);
 
-/* Begins the second phase, after the stretch of the first one. */
+/* Begins the second phase, after the stretch of the first one, with which it is compared. */
 void experiment_settle(struct experiment *experiment);
+
+/*
+ * The same after outcomes were loaded into `all`. A state does not tell whose they were: each group
+ * of sources gets as many.
+ */
+void experiment_settle_loaded(struct experiment *experiment);
 
 /* For riptide_agent_get_verdict, with its outcomes. */
 int experiment_give(const struct experiment *experiment, struct riptide_verdict *verdict);

@@ -43,7 +43,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { MAX_FDS = 64, LINE_BYTES = 256, INPUT_BYTES = 65536, MAX_DISPATCHES = 1000, HOLDOUT_SEED = 7 };
+enum {
+    MAX_FDS = 64,
+    LINE_BYTES = 256,
+    INPUT_BYTES = 65536,
+    MAX_DISPATCHES = 1000,
+    HOLDOUT_SEED = 7
+};
 
 #define MEMBER(name) { #name "=", offsetof(struct riptide_wanted, name) }
 
@@ -51,8 +57,8 @@ static const struct {
     const char *name;
     size_t offset;
 } members[] = {
-    MEMBER(cwnd_max),       MEMBER(rto_min_us), MEMBER(pmtu_bytes),    MEMBER(base_cwnd),
-    MEMBER(pacing_percent), MEMBER(rtt_us),
+    MEMBER(cwnd_max),  MEMBER(rto_min_us),     MEMBER(pmtu_bytes),
+    MEMBER(base_cwnd), MEMBER(pacing_percent), MEMBER(rtt_us),
 };
 
 struct input {
@@ -90,7 +96,8 @@ static void set_seconds(struct timespec each)
     struct itimerspec before;
 
     for (int fd = 3; fd < MAX_FDS; fd++) {
-        if (timerfd_gettime(fd, &before) == 0 && before.it_interval.tv_sec + before.it_interval.tv_nsec)
+        if (timerfd_gettime(fd, &before) == 0 &&
+            before.it_interval.tv_sec + before.it_interval.tv_nsec)
             timerfd_settime(fd, 0, &timer, NULL);
     }
 }
@@ -169,8 +176,8 @@ static int follow_line(struct riptide_applier *applier, struct input *input, cha
         return let_a_minute_pass(applier);
     if (sscanf(line, "arm %llu", &cookie) == 1)
         printf("arm %s\n", arm_of(cookie, HOLDOUT_SEED, ARM_SHARE(holdout_percent)) == ARM_HOLDOUT
-                                 ? "holdout"
-                                 : "window");
+                               ? "holdout"
+                               : "window");
     else if (sscanf(line, "opened %llu", &cookie) == 1)
         print_opening(applier, cookie);
     else if (strcmp(line, "start") == 0)
@@ -216,9 +223,8 @@ static void print_popped(struct riptide_applier *applier)
 
     while (riptide_applier_pop(applier, &route) == 0) {
         riptide_prefix_format(&route->dst, text);
-        printf("route %s %s %u %s\n", text,
-               riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state), route->initcwnd,
-               route->reason);
+        printf("route %s %s %u %s\n", text, riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state),
+               route->initcwnd, route->reason);
     }
 }
 
@@ -231,13 +237,13 @@ static void answer_if_idle(const struct riptide_applier *applier, struct input *
     if (!stats.is_idle)
         return;
     printf("program %s\n", stats.program_reason ? stats.program_reason : "");
-    printf("quiet %s routes %" PRIu64 " left_alone %" PRIu64 " not_taken %" PRIu64 " written %" PRIu64
-           " failed %" PRIu64 " overruns %" PRIu64 " rule_removals %" PRIu64 " given %" PRIu64
-           " paced %" PRIu64 " kept %" PRIu64 " held_out %" PRIu64 " not_noted %" PRIu64 "\n",
-           input->token, stats.routes, stats.left_alone, stats.routes_not_taken, stats.written,
-           stats.failed, stats.overruns, stats.rule_removals, stats.program.given,
-           stats.program.paced, stats.program.kept, stats.program.held_out,
-           stats.program.not_noted);
+    printf(
+        "quiet %s routes %" PRIu64 " left_alone %" PRIu64 " not_taken %" PRIu64 " written %" PRIu64
+        " failed %" PRIu64 " overruns %" PRIu64 " rule_removals %" PRIu64 " given %" PRIu64
+        " paced %" PRIu64 " kept %" PRIu64 " held_out %" PRIu64 " not_noted %" PRIu64 "\n",
+        input->token, stats.routes, stats.left_alone, stats.routes_not_taken, stats.written,
+        stats.failed, stats.overruns, stats.rule_removals, stats.program.given, stats.program.paced,
+        stats.program.kept, stats.program.held_out, stats.program.not_noted);
     input->token[0] = '\0';
 }
 

@@ -5,10 +5,12 @@ import os
 import re
 import signal
 
+import cgroups
 import pytest
 from cgroups import refusing_bpf
 from control import ask, derived, labelled, riptide_json, status, wait_rounds, whole
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, wait_until, wait_window
+from test_metrics import figures_of
 
 
 def fits(done, code=0):
@@ -87,6 +89,32 @@ def test_status_counts_the_connections_of_the_last_minute(net, daemon):
         assert first == "riptide: working. 100 % of connections due a window got it, or are held out."
         assert second.startswith(f"  last minute  {n} to destinations with a window: {n} with it, 0 held out, ")
         assert f"; half have {median} segments or fewer\n" in whole(net.host.run(RIPTIDE).stdout)
+
+
+def test_status_names_the_cgroup_that_connections_are_outside_of(net, cgroup, daemon):
+    def is_health(word):
+        return lambda: net.short("203.0.113.1") or status()["health"] == word
+    net.learned("203.0.113.1", 30)
+    with daemon("program", "--holdout-percent", "1"):  # closed connections are read
+        wait_until(lambda: status()["destinations"], "a window")
+        cgroups.enter(cgroup.parent)
+        wait_until(is_health("off"), "connections without it")
+        done = net.host.run(RIPTIDE, "status", check=False)
+        said = whole(done.stdout)
+        assert done.returncode == 4 and said.startswith("riptide: NO EFFECT. No connection gets a window.\n")
+        assert re.search(r"^  why +\d+ of \d+ connections that closed in the last minute, to destinations with a "
+                         "window, opened without it: they are older than it, or outside of the cgroup "
+                         rf"{cgroup}$", said, re.M)
+        assert labelled("do", "if it lasts, set `cgroup` to one that contains their processes (ps -o cgroup), ") in said
+        for shown in (net.host.run(RIPTIDE, "show").stdout, derived(net.host, "203.0.113.1")):
+            assert labelled("but", "") in shown
+        cgroups.enter(cgroup)
+        wait_until(is_health("ok"), "more connections with it")
+        assert labelled("but", "") not in net.host.run(RIPTIDE, "show").stdout
+        figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
+        for how in ("with_window", "without"):
+            assert figures[f"riptide_closed_connections_total{{opened={how}}}"] > 4
+        assert figures["riptide_connections_not_noted_total"] == 0
 
 
 def test_status_says_how_it_is(net):

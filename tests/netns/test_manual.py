@@ -73,7 +73,7 @@ def keys_of(text):
 @pytest.fixture(scope="module", name="keys")
 def fixture_keys(tmp_path_factory):
     """The keys of the host and those of a prefix: of all names in the table of settings, what riptided takes as one."""
-    names = set(re.findall(r'"([a-z][-a-z0-9]*)"', (REPOSITORY / "cli" / "settings.c").read_text()))
+    names = set(re.findall(r'"([a-z][-a-z0-9]*)"', (REPOSITORY / "cli" / "common" / "settings.c").read_text()))
     names |= {option[2:] for option in options_of(RIPTIDED, "--help")}
     path = tmp_path_factory.mktemp("keys") / "key"
 
@@ -120,12 +120,12 @@ ROWS = {
 }
 # A file with a list of all of them, the part of the file that is the list, and a name in it.
 LISTS = [
-    ("policies", "include/riptide/compute.h", r"policy of that name \((.*?)\)", r'"(\w+)"'),
+    ("policies", "include/riptide/compute.h", r"Finds a built-in policy: (.*?)\.", r'"(\w+)"'),
     ("policies", "tests/unit/policies.h", r"\bpolicies\[\] = \{(.*?)\}", r'"(\w+)"'),
     ("policies", "docs/policies.md", r"^## Policies$(.*?)^A policy", r"^\| `(\w+)` \|"),
     ("policies", "docs/man/riptided.conf.5.in", r"^\.It Cm policy (.*?)^\.El", r"^\.It Cm (\w+)$"),
-    ("policies", "cli/settings.c", r'"policy".*?"(.*?) \(default', r"(?!or\b)\b(\w+)"),
-    ("backends", "cli/settings.c", r'"apply".*?"(.*?) \(default', r"(?!or\b)\b(\w+)"),
+    ("policies", "cli/common/settings.c", r'"policy".*?"(.*?) \(default', r"(?!or\b)\b(\w+)"),
+    ("backends", "cli/common/settings.c", r'"apply".*?"(.*?) \(default', r"(?!or\b)\b(\w+)"),
     ("states", "docs/control.md", r"the `state` of each \((.*?)\)", r"`([\w ]+)`"),
     ("reasons", "docs/man/riptide.8.in", r"those that are left out\.$(.*?)^\.Em", r"^(\w+):"),
 ]

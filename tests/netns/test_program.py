@@ -488,7 +488,6 @@ def test_note_of_window_and_arm(net, cgroup, passive, holdout_percent):
             noted = windows.opened(connection.near)
             assert noted["arm"] == windows.arm(connection)
             assert noted["initcwnd"] == (40 if noted["arm"] == "window" else 0)
-            assert noted["is_paced"] == 0
         windows.set("0.0.0.0/0", 50)
         assert windows.opened(connections[0].near)["initcwnd"] in (40, 0)
 

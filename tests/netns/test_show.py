@@ -58,15 +58,27 @@ def test_show_of_one_destination_has_a_line_for_each_step(net):
         assert table(net.host)[1] == "2 with a learned window; 0 without"
 
 
-@pytest.mark.parametrize("options, dst", [
-    ((), "203.0.113.5"), (("--scope", "198.51.100.0/24"), V4), (("--exclude", V4), V4), (BY_ROUTES, "10.0.1.10"),
-], ids=["unknown", "scope", "exclude", "own"])
-def test_missing_condition_is_named(net, options, dst):
+@pytest.mark.parametrize("options, dst, why", [
+    ((), "203.0.113.5", "no connection to it has counted yet"),
+    (("--scope", "198.51.100.0/24"), V4, "it is outside the scope"),
+    (("--exclude", V4), V4, "it is excluded"),
+    (("--remote-port", "1"), V4, "no connection to it with ports of the scope has counted yet"),
+    (BY_ROUTES, "10.0.1.10", "it is an address of this host"),
+    ((), "169.254.1.1", "it is a link-local address"),
+    ((), "127.0.0.1", "it is an address of this host"),
+], ids=["unknown", "scope", "exclude", "ports", "own", "link-local", "loopback"])
+def test_missing_condition_is_named(net, options, dst, why):
     net.learned(V4, 30)
     with Daemon(net.host, *options):
         wait_until(lambda: status()["round"], "a round")
-        why = labelled("why", "no connection to it is open, or scope, exclude or ports leave it out\n")
-        assert why in derived(net.host, dst)
+        assert labelled("why", f"{why}\n") in derived(net.host, dst)
+
+
+def test_hint_that_holds_a_window_back_is_named(net):
+    with Daemon.learned(net, {V4: 30}, *BY_ROUTES):
+        net.host.run(RIPTIDE, "hint", V4, "--max", "10", "--for", "1h")
+        wait_until(lambda: labelled("why", "a hint holds it back\n") in derived(net.host, V4), "the hint")
+        assert labelled("do", "riptide hint lists hints\n") in derived(net.host, V4)
 
 
 def test_destination_without_a_route_of_the_kernel(net):

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """riptide verify: listening servers, and what can prevent a window."""
 
+import contextlib
 import re
 import socket
 
 import cgroups
 import pytest
-from control import one_line, status
+from control import one_line, status, whole
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, wait_until, windows
 
 V4, V6 = "203.0.113.1", "2001:db8:1111:2222:3333:4444:5555:6666"
@@ -96,6 +97,34 @@ def test_accepted_connections_show_with_which_window_they_began(net):
             client.bind((V4, 0))
             client.connect(("10.0.0.10", port))
             header, row = net.host.run(RIPTIDE, "verify", "--accepted", "--for", "100ms").stdout.splitlines()
-            assert (header.split(), row.split()) == (["PEER", "PORT", "BEGAN"], [V4, str(port), str(cwnd)])
+            assert header.split() == ["PEER", "PORT", "BEGAN", "BY"]
+            assert row.split() == [V4, str(port), str(cwnd), "route"]
         said = one_line(net.host.run(RIPTIDE, "verify", "--accepted", "198.51.100.0/24", "--for", "0s", check=False))
         assert "no accepted connection was seen" in said
+
+
+def test_accepted_connections_show_what_gave_the_window(net, cgroup, daemon):
+    """By the program; none outside of its cgroup; and none of ours where there is no riptided."""
+    def accepted(status=0):
+        with contextlib.ExitStack() as stack:
+            server = stack.enter_context(net.host.server("10.0.0.10"))
+            for _ in range(8):
+                client = stack.enter_context(net.world.socket(socket.AF_INET))
+                client.bind((V4, 0))
+                client.connect(("10.0.0.10", server.getsockname()[1]))
+            done = net.host.run(RIPTIDE, "verify", "--accepted", "--for", "100ms", check=False)
+            assert (done.returncode, done.stderr) == (status, "")
+        rows = [line.split(None, 3) for line in done.stdout.splitlines()[1:] if line.startswith(V4)]
+        assert len(rows) == 8
+        return {(int(began), by) for _, _, began, by in rows}, whole(done.stdout)
+    cwnd = net.learned(V4, 30).cwnd()
+    with daemon("program", "--holdout-percent", "50", "--interval", "1h"):
+        wait_until(lambda: status()["destinations"], "a window")
+        assert wait_until(lambda: len(found := accepted()[0]) == 2 and found, "both arms") == {
+            (cwnd, "program"), (10, "held out")}
+        cgroups.enter(cgroup.parent)
+        rows, said = accepted(4)
+        assert rows == {(10, "not ours")}
+        assert re.search(r"^  why +8 began without the window of their destination: they are older than it, or outside "
+                         rf"of the cgroup {cgroup}$", said, re.M)
+    assert accepted()[0] == {(10, "no answer")}

@@ -29,14 +29,21 @@ static inline enum outcome_entry enter_outcome(struct outcomes *outcomes, enum a
  * So many connections that took `doublings` of a round trip, half of them `spread` more or less, of
  * which some retransmitted that share.
  */
+static inline void fill_sums(double sums[SUMS], double n, double doublings, double spread,
+                             double n_retransmitting, double share)
+{
+    sums[SUM_CONNECTIONS] = n;
+    sums[SUM_TIME] = n * doublings;
+    sums[SUM_TIME_SQUARES] = n * (doublings * doublings + spread * spread);
+    sums[SUM_RETRANSMITTED] = n_retransmitting * share;
+    sums[SUM_RETRANSMITTED_SQUARES] = n_retransmitting * share * share;
+}
+
 static inline void fill(struct outcomes *outcomes, enum holdout_phase phase, size_t class,
                         enum arm arm, double n, double doublings, double spread,
                         double n_retransmitting, double share)
 {
-    const double sums[SUMS] = { n, n * doublings, n * (doublings * doublings + spread * spread),
-                                n_retransmitting * share, n_retransmitting * share * share };
-
-    memcpy(outcomes->sums[phase][class][arm], sums, sizeof(sums));
+    fill_sums(outcomes->sums[phase][class][arm], n, doublings, spread, n_retransmitting, share);
 }
 
 /* Whether zero is outside of the interval. */

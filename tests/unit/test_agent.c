@@ -288,10 +288,10 @@ static int serve_rounds(struct riptide_agent *agent, int n_rounds)
 TEST(dispatch_rounds_end_despite_errors)
 {
     const struct riptide_sample sample = { .dst = peer_of(1), .cwnd = 40 };
-    AGENT *agent = AGENT_WITH(configs.applier.backend = RIPTIDE_ROUTES,
-                              configs.agent.interval_ns = 10 * MS, configs.estimator.ttl_ns = 50 * MS,
-                              configs.estimator.policy = riptide_policy_find("paper"),
-                              configs.observer.destroy_events = RIPTIDE_DESTROY_EVENTS_NO);
+    AGENT *agent = AGENT_WITH(
+        configs.applier.backend = RIPTIDE_ROUTES, configs.agent.interval_ns = 10 * MS,
+        configs.estimator.ttl_ns = 50 * MS, configs.estimator.policy = riptide_policy_find("paper"),
+        configs.observer.destroy_events = RIPTIDE_DESTROY_EVENTS_NO);
 
     assert_int_equal(riptide_agent_start(agent, NULL), 0);
     assert_int_equal(serve_rounds(agent, 1), 0);
@@ -320,10 +320,10 @@ TEST(resume_begins_first_phase)
 TEST(overflow_counts_windows)
 {
     struct riptide_sample sample = { .cwnd = 40 };
-    AGENT *agent = AGENT_WITH(configs.applier.backend = RIPTIDE_ROUTES,
-                              configs.agent.interval_ns = 10 * MS,
-                              configs.estimator.max_destinations = 1,
-                              configs.estimator.policy = riptide_policy_find("paper"));
+    AGENT *agent =
+        AGENT_WITH(configs.applier.backend = RIPTIDE_ROUTES, configs.agent.interval_ns = 10 * MS,
+                   configs.estimator.max_destinations = 1,
+                   configs.estimator.policy = riptide_policy_find("paper"));
 
     assert_int_equal(riptide_agent_start(agent, NULL), 0);
     assert_int_equal(serve_rounds(agent, 1), 0);

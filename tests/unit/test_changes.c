@@ -47,3 +47,21 @@ TEST(a_busy_destination_pushes_out_its_own_alone)
     assert_changes(1, (json_int_t[]){ 0 });
     assert_changes(2, (json_int_t[]){ 1000, 999, 998, 997, 0 });
 }
+
+TEST(the_bound_is_that_of_the_window_in_force)
+{
+    struct riptide_route route = { .dst = { AF_INET, 32, { 10, 1, 0, 0 } },
+                                   .backend = RIPTIDE_PROGRAM,
+                                   .initcwnd = 24,
+                                   .bound = RIPTIDE_REASON_UNPACED };
+
+    assert_int_equal(changes_find_bound(&all, &route), RIPTIDE_REASON_NONE);
+    changes_note(&all, &route, 1);
+    /* The program keeps its windows without their bounds. */
+    route.bound = RIPTIDE_REASON_NONE;
+    assert_int_equal(changes_find_bound(&all, &route), RIPTIDE_REASON_UNPACED);
+    changes_note(&all, &route, 2);
+    assert_int_equal(changes_find_bound(&all, &route), RIPTIDE_REASON_NONE);
+    route.initcwnd = 40;
+    assert_int_equal(changes_find_bound(&all, &route), RIPTIDE_REASON_NONE);
+}

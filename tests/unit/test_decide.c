@@ -74,9 +74,9 @@ TEST(first_flight_is_paced_over_a_part_of_a_round_trip)
     static const struct {
         uint32_t wanted, rtt_us, paced;
     } rows[] = {
-        { 0, 0, 50 },      { 20, 0, 50 },       { 50, 0, 50 },      { 51, 0, 51 },
-        { 100, 0, 100 },   { 100, 4999, 0 },    { 100, 5000, 100 }, { 101, 0, 0 },
-        { RIPTIDE_AT_ONCE, 0, 0 },
+        { 0, 0, 50 },       { 20, 0, 50 },   { 50, 0, 50 },
+        { 51, 0, 51 },      { 100, 0, 100 }, { 100, 4999, 0 },
+        { 100, 5000, 100 }, { 101, 0, 0 },   { RIPTIDE_AT_ONCE, 0, 0 },
     };
 
     EACH(row, rows) {
@@ -95,7 +95,10 @@ TEST(beside_routes_the_program_knows_their_window_and_that_without_us)
     static const struct {
         uint32_t base_cwnd, initcwnd, route_cwnd_max, without_us;
     } rows[] = {
-        { 0, 60, 66, 10 }, { 20, 60, 66, 20 }, { 0, 29, 31, 10 }, { 32, 20, 35, 32 },
+        { 0, 60, 66, 10 },
+        { 20, 60, 66, 20 },
+        { 0, 29, 31, 10 },
+        { 32, 20, 35, 32 },
     };
 
     EACH(row, rows) {
@@ -186,14 +189,20 @@ TEST(route_is_written_anew_where_it_differs_by_more_than_a_step)
         uint32_t cwnd_max;
         bool is_rewritten;
     } rows[] = {
-        { { 20, 0, 0 }, { 22, 0, 0 }, 0, false }, { { 20, 0, 0 }, { 23, 0, 0 }, 0, true },
-        { { 20, 0, 0 }, { 18, 0, 0 }, 0, false }, { { 20, 0, 0 }, { 17, 0, 0 }, 0, true },
+        { { 20, 0, 0 }, { 22, 0, 0 }, 0, false },
+        { { 20, 0, 0 }, { 23, 0, 0 }, 0, true },
+        { { 20, 0, 0 }, { 18, 0, 0 }, 0, false },
+        { { 20, 0, 0 }, { 17, 0, 0 }, 0, true },
         /* 10 % from 30 on, of what the kernel has */
-        { { 29, 0, 0 }, { 31, 0, 0 }, 0, false }, { { 29, 0, 0 }, { 32, 0, 0 }, 0, true },
-        { { 32, 0, 0 }, { 29, 0, 0 }, 0, false }, { { 32, 0, 0 }, { 28, 0, 0 }, 0, true },
+        { { 29, 0, 0 }, { 31, 0, 0 }, 0, false },
+        { { 29, 0, 0 }, { 32, 0, 0 }, 0, true },
+        { { 32, 0, 0 }, { 29, 0, 0 }, 0, false },
+        { { 32, 0, 0 }, { 28, 0, 0 }, 0, true },
         /* a bound, and other metrics, are no matter of steps */
-        { { 22, 0, 0 }, { 20, 0, 0 }, 22, false }, { { 22, 0, 0 }, { 20, 0, 0 }, 21, true },
-        { { 20, 100, 0 }, { 20, 101, 0 }, 0, true }, { { 20, 0, 5 }, { 20, 0, 6 }, 0, true },
+        { { 22, 0, 0 }, { 20, 0, 0 }, 22, false },
+        { { 22, 0, 0 }, { 20, 0, 0 }, 21, true },
+        { { 20, 100, 0 }, { 20, 101, 0 }, 0, true },
+        { { 20, 0, 5 }, { 20, 0, 6 }, 0, true },
     };
 
     EACH(row, rows)

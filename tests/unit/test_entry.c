@@ -79,7 +79,9 @@ static int pop_window(struct program *program)
 
 static struct riptide_prefix destination(uint32_t i)
 {
-    return (struct riptide_prefix){ AF_INET, 32, { 10, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i } };
+    return (struct riptide_prefix){ AF_INET,
+                                    32,
+                                    { 10, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i } };
 }
 
 TEST(event_has_the_window_that_the_kernel_has)
@@ -89,10 +91,8 @@ TEST(event_has_the_window_that_the_kernel_has)
         bool can_pace;
         uint32_t told, bound;
     } rows[] = {
-        { 60, true, 60, RIPTIDE_REASON_NONE },
-        { 60, false, 24, RIPTIDE_REASON_UNPACED },
-        { 5, true, 10, RIPTIDE_REASON_BELOW_BASE },
-        { 70, true, 66, RIPTIDE_REASON_ABOVE_MAX },
+        { 60, true, 60, RIPTIDE_REASON_NONE },      { 60, false, 24, RIPTIDE_REASON_UNPACED },
+        { 5, true, 10, RIPTIDE_REASON_BELOW_BASE }, { 70, true, 66, RIPTIDE_REASON_ABOVE_MAX },
         { 0, true, 0, RIPTIDE_REASON_NONE },
     };
     const struct riptide_applier_config config = { .dry_run = true };

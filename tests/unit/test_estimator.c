@@ -146,14 +146,11 @@ TEST(path_mtu_is_the_smallest_of_the_open_connections)
         uint32_t expected;
         bool is_news;
     } seconds[] = {
-        { 1, { 1500, 1400 }, false, 1400, true },
-        { 2, { 1500, 1300 }, false, 1300, true },
-        { 3, { 1300, 1500 }, false, 1300, false },
-        { 92, { 1500, 1500 }, false, 1300, false },
-        { 93, { 1500, 1500 }, false, 1500, true },
-        { 94, { 1300, 1300 }, true, 1500, false },
-        { 95, { 0, 68 }, false, 1500, false },    /* of a route that went */
-        { 96, { 0, 65536 }, false, 1500, false }, /* loopback's */
+        { 1, { 1500, 1400 }, false, 1400, true },   { 2, { 1500, 1300 }, false, 1300, true },
+        { 3, { 1300, 1500 }, false, 1300, false },  { 92, { 1500, 1500 }, false, 1300, false },
+        { 93, { 1500, 1500 }, false, 1500, true },  { 94, { 1300, 1300 }, true, 1500, false },
+        { 95, { 0, 68 }, false, 1500, false },      /* of a route that went */
+        { 96, { 0, 65536 }, false, 1500, false },   /* loopback's */
         { 190, { 1400, 1400 }, false, 1400, true }, /* the window before has expired */
     };
     ESTIMATOR *estimator = estimator_of_policy("paper");
@@ -229,7 +226,7 @@ TEST(rto_min_is_the_largest_delay_in_steps)
 
 /* And a walk over all comes to each window once. */
 static void pop_known(struct riptide_estimator *estimator, const struct riptide_estimator_config *c,
-                    uint32_t told[HOSTS], uint64_t now_ns)
+                      uint32_t told[HOSTS], uint64_t now_ns)
 {
     const struct riptide_estimate *estimate;
     uint32_t cursor = 0, unseen = 0; /* a bit for each host */

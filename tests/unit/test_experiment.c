@@ -169,6 +169,13 @@ static unsigned int larger(unsigned int a, unsigned int b)
     return a > b ? a : b;
 }
 
+static bool is_empty(const struct comparison *comparison)
+{
+    static const struct comparison empty;
+
+    return memcmp(comparison, &empty, sizeof(empty)) == 0;
+}
+
 /* Of each group 1,000 with a window, and 50 held out, or of the first phase in the second one. */
 TEST(phases_and_stretches_end_by_what_decides)
 {
@@ -196,7 +203,7 @@ TEST(phases_and_stretches_end_by_what_decides)
 
     EACH(row, cases) {
         bool begins = row->is_full || row->next != row->phase;
-        struct outcomes *groups =
+        struct comparison *groups =
             row->phase == HOLDOUT_FIRST ? experiment->stretch : experiment->drift;
 
         begin();
@@ -205,10 +212,9 @@ TEST(phases_and_stretches_end_by_what_decides)
         experiment->n_held_out = 1999 + row->is_full;
         experiment->n_latest = 999 + row->is_full;
         for (size_t i = 0; i < SOURCE_GROUPS; i++) {
-            fill(&groups[i], HOLDOUT_FIRST, 0, ARM_WINDOW, 1000, 2 + log2(row->time_factor),
-                 row->spread, 1000, row->share);
-            fill(&groups[i], HOLDOUT_FIRST, 0, ARM_HOLDOUT, 50, 2, row->spread, 50,
-                 i == 5 ? row->hiding : 0);
+            fill_sums(groups[i].subject[0], 1000, 2 + log2(row->time_factor), row->spread, 1000,
+                      row->share);
+            fill_sums(groups[i].baseline[0], 50, 2, row->spread, 50, i == 5 ? row->hiding : 0);
         }
         /* One that opened in the other phase decides nothing. */
         experiment_enter(experiment,
@@ -220,7 +226,7 @@ TEST(phases_and_stretches_end_by_what_decides)
         assert_row(experiment->phase == row->next);
         assert_row(experiment->n_stretches == row->n_stretches + begins);
         assert_row(experiment->n_held_out == (begins ? 0 : 1999));
-        assert_row(!begins || outcomes_count(&experiment->stretch[5], ARMS) == 0);
+        assert_row(!begins || is_empty(&experiment->stretch[5]));
     }
 }
 
@@ -343,7 +349,7 @@ static unsigned int group_under(uint32_t seed, const struct riptide_prefix *peer
 
     experiment = (struct experiment){ .seed = seed };
     experiment_enter(&experiment, &sample, &outcome);
-    while (outcomes_count(&experiment.stretch[group], ARM_WINDOW) == 0)
+    while (is_empty(&experiment.stretch[group]))
         assert_true(++group < SOURCE_GROUPS);
     return group;
 }

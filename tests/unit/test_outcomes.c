@@ -130,29 +130,47 @@ TEST(classes_begin_where_the_tables_say)
     }
 }
 
+static double (*side_of(struct comparison *comparison, bool is_subject))[SUMS]
+{
+    return is_subject ? comparison->subject : comparison->baseline;
+}
+
 /* In either order they are those of one that had all; and what was added can be taken away. */
 TEST(sums_are_exact)
 {
-    static struct outcomes whole, parts[2], sums[2];
+    static struct comparison whole, parts[2], sums[2];
+    struct outcome outcome;
 
     seed_random();
     for (int i = 0; i < 5000; i++) {
         struct riptide_sample sample = draw_connection(1, 1);
-        enum arm arm = below(ARMS);
-        enum holdout_phase phase = below(HOLDOUT_PHASES);
+        struct comparison *part = &parts[below(2)];
+        const bool is_subject = below(2);
 
-        enter_outcome(&whole, arm, phase, &sample, 0);
-        enter_outcome(&parts[below(2)], arm, phase, &sample, 0);
+        if (outcome_of(&outcome, &sample, 0) != OUTCOME_COUNTS)
+            continue;
+        sums_add(side_of(&whole, is_subject)[outcome.class], outcome.sums, 1);
+        sums_add(side_of(part, is_subject)[outcome.class], outcome.sums, 1);
     }
     for (int i = 0; i < 2; i++) {
-        outcomes_add(&sums[i], &parts[i], 1);
-        outcomes_add(&sums[i], &parts[!i], 1);
+        comparison_add(&sums[i], &parts[i], 1);
+        comparison_add(&sums[i], &parts[!i], 1);
         assert_memory_equal(&sums[i], &whole, sizeof(whole));
-        outcomes_add(&sums[i], &parts[i], -1);
+        comparison_add(&sums[i], &parts[i], -1);
         assert_memory_equal(&sums[i], &parts[!i], sizeof(whole));
     }
-    assert_true(outcomes_count(&whole, ARM_WINDOW) + outcomes_count(&whole, ARM_HOLDOUT) ==
-                outcomes_count(&whole, ARMS));
+}
+
+TEST(outcomes_are_counted_by_arm)
+{
+    static struct outcomes outcomes;
+
+    fill(&outcomes, HOLDOUT_FIRST, 0, ARM_WINDOW, 3, 2, 0, 0, 0);
+    fill(&outcomes, HOLDOUT_SETTLED, CLASSES - 1, ARM_WINDOW, 5, 2, 0, 0, 0);
+    fill(&outcomes, HOLDOUT_SETTLED, 0, ARM_HOLDOUT, 7, 2, 0, 0, 0);
+    assert_true(outcomes_count(&outcomes, ARM_WINDOW) == 8);
+    assert_true(outcomes_count(&outcomes, ARM_HOLDOUT) == 7);
+    assert_true(outcomes_count(&outcomes, ARMS) == 15);
 }
 
 TEST(impossible_sums_are_known)

@@ -3,9 +3,9 @@
  * lib/common/prefix_set: what is left of prefixes that decide, and whether anything is admitted at
  * all. What they decide is held against the plain evaluation of drawn scopes in test_filter.c.
  */
-#include "unit.h"
 #include "internal.h"
 #include "prefix_set.h"
+#include "unit.h"
 
 /* Prefixes with a verdict each, '+' or '-'; the first is the verdict on all other addresses. */
 static void fill(struct prefix_set *set, const char *text)

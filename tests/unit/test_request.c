@@ -32,10 +32,12 @@ TEST(members_arrive)
     assert_answer(&stand_in, "{\"request\":\"status\"}", "{\"verb\":\"status\",\"ok\":true}");
     assert_int_equal(stand_in.request.dst.family, 0);
     assert_answer(&stand_in,
-                  " { \"prefix\" : \"2001:DB8::/32\", \"request\":\"show\", \"from\":7 } ",
+                  " { \"prefix\" : \"2001:DB8::/32\", \"request\":\"show\", \"from\":7, "
+                  "\"cookie\":4294967296 } ",
                   "{\"verb\":\"show\",\"ok\":true}");
     assert_int_equal(stand_in.request.dst.len, 32);
     assert_int_equal(stand_in.request.from, 7);
+    assert_int_equal(stand_in.request.cookie, 4294967296);
     assert_answer(&stand_in,
                   "{\"request\":\"hint\",\"dst\":\"192.0.2.0/24\",\"cwnd_max\":20,\"off\":true,"
                   "\"for_ms\":600000}",
@@ -72,5 +74,5 @@ TEST(others_change_nothing)
     };
 
     EACH(row, lines)
-    assert_refused(*row, false, "only root and the group of --control-group may");
+        assert_refused(*row, false, "only root and the group of --control-group may");
 }

@@ -10,7 +10,6 @@
 
 enum { UNKNOWN = 250, LEAST_LIFE_S = 90 };
 
-
 static const struct bytes_route gateway = { .dst = "0.0.0.0/0",
                                             .priority = 100,
                                             .prefsrc = "192.0.2.1",
@@ -132,28 +131,37 @@ TEST(route_that_is_no_base_has_a_reason)
         enum riptide_reason reason;
     } cases[] = {
         { { .dst = "10.3.0.0/16", .is_multipath = true },
-          "10.3.0.1", RIPTIDE_REASON_BASE_MULTIPATH },
+          "10.3.0.1",
+          RIPTIDE_REASON_BASE_MULTIPATH },
         { { .dst = "10.3.0.0/16", .prefsrc = "192.0.2.1", .nh_id = 7 },
-          "10.3.0.1", RIPTIDE_REASON_BASE_HIDES_HOP },
+          "10.3.0.1",
+          RIPTIDE_REASON_BASE_HIDES_HOP },
         { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_INITCWND },
-          "10.6.0.1", RIPTIDE_REASON_BASE_LOCKS },
+          "10.6.0.1",
+          RIPTIDE_REASON_BASE_LOCKS },
         { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_INITRWND },
-          "10.6.0.1", RIPTIDE_REASON_BASE_LOCKS },
+          "10.6.0.1",
+          RIPTIDE_REASON_BASE_LOCKS },
         { { .dst = any, .metrics[RTAX_LOCK] = 1u << RTAX_MTU | 1u << RTAX_INITCWND },
-          "10.6.0.1", RIPTIDE_REASON_BASE_LOCKS },
-        { { .dst = any, .ifindex = 3,
+          "10.6.0.1",
+          RIPTIDE_REASON_BASE_LOCKS },
+        { { .dst = any,
+            .ifindex = 3,
             .metrics[RTAX_LOCK] = ~(1u << RTAX_INITCWND | 1u << RTAX_INITRWND) },
-          "10.6.0.1", RIPTIDE_REASON_NONE },
+          "10.6.0.1",
+          RIPTIDE_REASON_NONE },
         { { .dst = any, .metrics[RTAX_MTU] = 65521 }, "10.6.0.1", RIPTIDE_REASON_BASE_LARGE_MTU },
         { { .dst = any, .ifindex = 3, .metrics[RTAX_MTU] = 65520 },
-          "10.6.0.1", RIPTIDE_REASON_NONE },
+          "10.6.0.1",
+          RIPTIDE_REASON_NONE },
         /* ours has no lifetime, and is to go before it */
         { { .dst = "2001:db8::/48", .expires_hundredths = 100 * LEAST_LIFE_S - 1 },
-          "2001:db8::1", RIPTIDE_REASON_BASE_EXPIRES },
+          "2001:db8::1",
+          RIPTIDE_REASON_BASE_EXPIRES },
         { { .dst = "2001:db8::/48", .ifindex = 3, .expires_hundredths = 100 * LEAST_LIFE_S },
-          "2001:db8::1", RIPTIDE_REASON_NONE },
-        { { .dst = "192.0.2.0/25", .type = RTN_LOCAL },
-          "192.0.2.1", RIPTIDE_REASON_LOCAL },
+          "2001:db8::1",
+          RIPTIDE_REASON_NONE },
+        { { .dst = "192.0.2.0/25", .type = RTN_LOCAL }, "192.0.2.1", RIPTIDE_REASON_LOCAL },
         { { .dst = any, .type = RTN_BROADCAST }, "10.6.0.1", RIPTIDE_REASON_BASE_NOT_UNICAST },
         { { .dst = any, .type = RTN_THROW }, "10.6.0.1", RIPTIDE_REASON_BASE_NOT_UNICAST },
         { { .dst = any, .table = 100 }, "10.6.0.1", RIPTIDE_REASON_OTHER_TABLE },
@@ -218,7 +226,7 @@ static bool parses(const struct nlmsghdr *message)
 
 TEST(figures_of_a_wrong_size_are_refused)
 {
-    static const int types[] = { RTA_TABLE, RTA_PRIORITY, RTA_OIF, RTA_GATEWAY, RTA_DST,
+    static const int types[] = { RTA_TABLE,     RTA_PRIORITY,  RTA_OIF,  RTA_GATEWAY,  RTA_DST,
                                  RTAX_INITCWND, RTAX_INITRWND, RTAX_MTU, RTAX_RTO_MIN, RTAX_LOCK };
     static const uint8_t payload[20];
 
@@ -280,9 +288,9 @@ static uint32_t metric_of(const struct nlmsghdr *message, uint16_t type)
 TEST(put_has_the_metrics_of_the_base_and_ours_and_fits_a_message)
 {
     const struct route own = { .dst = { AF_INET6, 128, { 0x20, 1 } }, .table = 7230 };
-    struct route base = { .metrics.of = { [RTAX_MTU] = 1400,
-                                          [RTAX_ADVMSS] = 1300,
-                                          [RTAX_LOCK] = 1u << RTAX_MTU } };
+    struct route base = {
+        .metrics.of = { [RTAX_MTU] = 1400, [RTAX_ADVMSS] = 1300, [RTAX_LOCK] = 1u << RTAX_MTU }
+    };
     struct own_metrics given = { .initcwnd = 36, .rto_min_ms = 50 };
     static struct nlmsghdr room[REQUEST_MAX_BYTES / sizeof(struct nlmsghdr)];
     const struct nlmsghdr *message = message_route_put(room, &own, &base, &given);

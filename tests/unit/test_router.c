@@ -193,8 +193,10 @@ TEST_WITH(budget_price_and_cap, set_up, tear_down)
 /* The flags of the last request for a route that one dispatch sends. */
 static uint16_t flags_of_put(uint32_t initcwnd)
 {
-    static const struct route base = { .gateway = { AF_INET, 32, { 192, 0, 2, 254 } }, .ifindex = 3 };
-    const struct riptide_wanted wanted = { { AF_INET, 32, { 203, 0, 113, 1 } }, .initcwnd = initcwnd };
+    static const struct route base = { .gateway = { AF_INET, 32, { 192, 0, 2, 254 } },
+                                       .ifindex = 3 };
+    const struct riptide_wanted wanted = { { AF_INET, 32, { 203, 0, 113, 1 } },
+                                           .initcwnd = initcwnd };
     static struct nlmsghdr room[16384];
     struct netlink_walk datagram;
     const struct nlmsghdr *message;
@@ -204,7 +206,8 @@ static uint16_t flags_of_put(uint32_t initcwnd)
     assert_int_equal(targets_set_base(&router.targets, router.targets.list[0], &base), 0);
     router.targets.list[0]->ask = ASK_NOT;
     router_dispatch(&router);
-    datagram = (struct netlink_walk){ (void *)room, (size_t)recv(kernels[0], room, sizeof(room), 0) };
+    datagram =
+        (struct netlink_walk){ (void *)room, (size_t)recv(kernels[0], room, sizeof(room), 0) };
     while ((message = netlink_next_message(&datagram)))
         flags = message->nlmsg_type == RTM_NEWROUTE ? message->nlmsg_flags : flags;
     return flags;
@@ -219,10 +222,12 @@ TEST_WITH(put_replaces_only_ours, set_up, tear_down)
     router.budget = BUDGET_MAX;
     router.scan_wanted = 0;
     flags = flags_of_put(40);
-    assert_int_equal(flags & (NLM_F_CREATE | NLM_F_EXCL | NLM_F_REPLACE), NLM_F_CREATE | NLM_F_EXCL);
+    assert_int_equal(flags & (NLM_F_CREATE | NLM_F_EXCL | NLM_F_REPLACE),
+                     NLM_F_CREATE | NLM_F_EXCL);
     /* As if the answer had come. */
     targets_set_kernel(&router.targets, router.targets.list[0], KERNEL_CURRENT);
     router.scan_wanted = 0;
     flags = flags_of_put(80);
-    assert_int_equal(flags & (NLM_F_CREATE | NLM_F_EXCL | NLM_F_REPLACE), NLM_F_CREATE | NLM_F_REPLACE);
+    assert_int_equal(flags & (NLM_F_CREATE | NLM_F_EXCL | NLM_F_REPLACE),
+                     NLM_F_CREATE | NLM_F_REPLACE);
 }

@@ -64,8 +64,7 @@ TEST(shares_are_bounded)
     assert_int_equal(shares_init(&shares, 2, 1), 0);
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(shares_enter(&shares, prefix_number(i), &n), 0);
-    assert_int_equal(shares_enter(&shares, prefix_number(2), &n),
-                     RIPTIDE_E_FULL);
+    assert_int_equal(shares_enter(&shares, prefix_number(2), &n), RIPTIDE_E_FULL);
     assert_int_equal(shares_find_largest(&shares)->n_destinations, 1);
 }
 

@@ -163,8 +163,7 @@ TEST(outcomes_come_back)
     assert_int_equal(after->experiment.phase, HOLDOUT_SETTLED);
     assert_true(after->experiment.n_stretches > 7);
     /* Against which later ones are compared. */
-    assert_true(after->experiment.drift[3].sums[HOLDOUT_FIRST][14][ARM_HOLDOUT][SUM_TIME] ==
-                2.0 / SOURCE_GROUPS);
+    assert_true(after->experiment.drift[3].baseline[14][SUM_TIME] == 2.0 / SOURCE_GROUPS);
 }
 
 TEST(outcomes_that_are_not_taken_are_explained)

@@ -210,8 +210,11 @@ static struct base its_base;
 static struct target settled(void)
 {
     its_base = (struct base){ .route = { .priority = 100, .metrics.of[RTAX_INITRWND] = INITRWND } };
-    return (struct target){ .wanted = { .initcwnd = 36, .cwnd_max = INITRWND }, .base_state = BASE_KNOWN, .base = &its_base,
-                            .kernel = KERNEL_CURRENT, .written = { 36, INITRWND, 0 } };
+    return (struct target){ .wanted = { .initcwnd = 36, .cwnd_max = INITRWND },
+                            .base_state = BASE_KNOWN,
+                            .base = &its_base,
+                            .kernel = KERNEL_CURRENT,
+                            .written = { 36, INITRWND, 0 } };
 }
 
 /* Whether a change of `target`, which was settled, needs a write. */
@@ -244,14 +247,20 @@ TEST(window_moves_in_steps)
         bool is_step;
         uint32_t cwnd_max;
     } cases[] = {
-        { 20, 22, false, 0 },       { 20, 23, true, 0 },
-        { 20, 18, false, 0 },       { 20, 17, true, 0 },
+        { 20, 22, false, 0 },
+        { 20, 23, true, 0 },
+        { 20, 18, false, 0 },
+        { 20, 17, true, 0 },
         /* Of what the kernel has. */
-        { 29, 31, false, 0 },       { 29, 32, true, 0 },
-        { 32, 29, false, 0 },       { 1, 65535, true, 0 },
-        { 65535, 58982, false, 0 }, { 65535, 58981, true, 0 },
+        { 29, 31, false, 0 },
+        { 29, 32, true, 0 },
+        { 32, 29, false, 0 },
+        { 1, 65535, true, 0 },
+        { 65535, 58982, false, 0 },
+        { 65535, 58981, true, 0 },
         /* A bound is no matter of steps. */
-        { 22, 20, false, 22 },      { 22, 20, true, 21 },
+        { 22, 20, false, 22 },
+        { 22, 20, true, 21 },
     };
     struct target target;
 
@@ -269,24 +278,26 @@ TEST(no_route_is_below_its_base_but_on_purpose)
         bool may_lower, exists;
         uint32_t rto_min_us, written; /* 0: no route */
     } cases[] = {
-        { 0, 5, false, false, 0, 0 },     { 0, 5, true, false, 0, 5 },
-        { 0, 10, false, true, 0, 0 },     { 0, 11, false, false, 0, 11 },
-        { 32, 24, false, false, 0, 0 },
-        { 32, 24, false, true, 0, 0 },    { 32, 32, true, true, 0, 0 },
-        { 32, 24, true, false, 0, 24 },   { 32, 31, true, false, 0, 31 },
-        { 32, 34, false, false, 0, 0 },   { 32, 34, true, false, 0, 0 },
-        { 32, 34, false, true, 0, 34 },   { 32, 36, false, false, 0, 36 },
-        { 32, 24, false, false, 9, 32 },  { 32, 40, false, false, 9, 40 },
-        { 150, 100, false, true, 0, 0 },
+        { 0, 5, false, false, 0, 0 },    { 0, 5, true, false, 0, 5 },
+        { 0, 10, false, true, 0, 0 },    { 0, 11, false, false, 0, 11 },
+        { 32, 24, false, false, 0, 0 },  { 32, 24, false, true, 0, 0 },
+        { 32, 32, true, true, 0, 0 },    { 32, 24, true, false, 0, 24 },
+        { 32, 31, true, false, 0, 31 },  { 32, 34, false, false, 0, 0 },
+        { 32, 34, true, false, 0, 0 },   { 32, 34, false, true, 0, 34 },
+        { 32, 36, false, false, 0, 36 }, { 32, 24, false, false, 9, 32 },
+        { 32, 40, false, false, 9, 40 }, { 150, 100, false, true, 0, 0 },
     };
 
     EACH(row, cases) {
         struct base base = { .route.metrics.of[RTAX_INITCWND] = row->of_base };
-        const struct target target = { .wanted = { .initcwnd = row->initcwnd, .cwnd_max = 100,
+        const struct target target = { .wanted = { .initcwnd = row->initcwnd,
+                                                   .cwnd_max = 100,
                                                    .may_lower = row->may_lower,
                                                    .rto_min_us = row->rto_min_us },
-                                       .base_state = BASE_KNOWN, .base = &base,
-                                       .kernel = row->exists ? KERNEL_CURRENT : KERNEL_ABSENT, .written.initcwnd = 90 };
+                                       .base_state = BASE_KNOWN,
+                                       .base = &base,
+                                       .kernel = row->exists ? KERNEL_CURRENT : KERNEL_ABSENT,
+                                       .written.initcwnd = 90 };
 
         assert_row(!target_plan(&target).decision.reason == (row->written > 0));
         assert_row(row->written == 0 || target_plan(&target).decision.own.initcwnd == row->written);

@@ -47,8 +47,7 @@ TEST(a_duration_has_the_largest_unit_of_which_it_has_two)
     } cases[] = { { 0, "0.0 s" },     { 9.5, "9.5 s" },    { 119, "119 s" }, { 120, "2 min" },
                   { 179.9, "3 min" }, { 7199, "120 min" }, { 7200, "2 h" },  { 172800, "2 d" } };
 
-    EACH(row, cases)
-    {
+    EACH(row, cases) {
         char text[TEXT_SPAN_BYTES];
 
         assert_text(text_span(text, row->s), row->text);

@@ -140,6 +140,12 @@ def _write_struct(c: Any, field: str, type_: Any, value: Any, keep: list[Any], p
     write(getattr(c, field), members_of(path, value, class_of(type_)), keep, f"{path}.")
 
 
+def _write_pointed(c: Any, field: str, type_: Any, value: Any, keep: list[Any], path: str) -> None:
+    keep.append(ffi.new(type_.cname))
+    setattr(c, field, keep[-1])
+    write(keep[-1], members_of(path, value, class_of(type_.item)), keep, f"{path}.")
+
+
 def _write_number(c: Any, field: str, _: Any, value: Any, __: list[Any], path: str) -> None:
     if field.endswith(tuple(UNITS)):
         value = count(path, value, field[-3:])
@@ -201,7 +207,8 @@ def _writer(type_: Any) -> Callable[..., None]:
         return _write_prefix
     if type_.kind != "pointer":
         return _write_struct if type_.kind == "struct" else _write_number
-    known = {"char": _write_path, "struct riptide_policy": _write_policy}
+    known = {"char": _write_path, "struct riptide_policy": _write_policy,
+             "struct riptide_scope": _write_pointed}
     is_config = type_.item.cname.endswith("_config")
     return known.get(type_.item.cname, _write_options if is_config else _write_array)
 

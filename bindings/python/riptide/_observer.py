@@ -82,10 +82,11 @@ def _read_to_end(c: Any) -> bytearray:
 
 
 def _places(struct: Any) -> Iterator[tuple[str, str, int]]:
-    """Name, format and offset of each member that is a number."""
+    """Name, format and offset of each member that is a number, or an enum."""
     for name, field in struct.fields:
-        if field.type.cname in FORMATS:
-            yield name, FORMATS[field.type.cname], field.offset
+        number = "uint32_t" if field.type.kind == "enum" else field.type.cname
+        if number in FORMATS:
+            yield name, FORMATS[number], field.offset
 
 
 def _columns(rows: bytearray) -> dict[str, Any]:

@@ -58,6 +58,7 @@ KINDS: dict[str, Any] = {
     "state": [(None, TypeError), ("text", TypeError), (7, TypeError), ([], TypeError),
               (memoryview(b"abcd")[::2], ValueError)],
     "struct riptide_scope": [*TYPE, (7, TypeError), (Scope, TypeError), (Hint("10.0.0.0/8"), TypeError)],
+    "struct riptide_scope *": [*TYPE, (7, TypeError), (Scope, TypeError), (Scope(learn=["x"]), ValueError)],
     "options": [(None, TypeError), (7, TypeError), ("x", TypeError), ([("scope", 1)], TypeError)],
     "struct": [*TYPE, (Scope(), TypeError), (Sample, TypeError)],
 }

@@ -82,3 +82,11 @@ def test_state_as_bytes() -> None:
             with pytest.raises(OSError, match="state: ") as caught:
                 other.load(bad)
             assert caught.value.errno == errno.EINVAL
+
+
+def test_load_outside_scope() -> None:
+    scope = riptide.Scope(exclude=[A])
+    with riptide.Estimator(policy="paper") as one, riptide.Estimator(scope=scope) as other:
+        feed(one, 100, 20)
+        state = one.save(now=110, realtime=1000)
+        assert other.load(state, 500, 1005) == "destinations loaded: 0, expired: 0, others: 1"

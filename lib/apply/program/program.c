@@ -117,7 +117,7 @@ static int load_code(const struct bpf_insn *code, size_t n, char log[LOG_BYTES])
 
     return BPF(BPF_PROG_LOAD, expected_attach_type, .prog_type = BPF_PROG_TYPE_SOCK_OPS,
                .expected_attach_type = BPF_CGROUP_SOCK_OPS, .prog_name = "riptide",
-               .license = (uintptr_t) "Dual MIT/GPL", .insns = (uintptr_t)code,
+               .license = (uintptr_t)"Dual MIT/GPL", .insns = (uintptr_t)code,
                .insn_cnt = (uint32_t)n, .log_level = LOG_STATS, .log_buf = (uintptr_t)log,
                .log_size = LOG_BYTES);
 }
@@ -295,8 +295,9 @@ int program_new(struct program **programp, const struct riptide_applier_config *
 
     if (!program)
         return -ENOMEM;
-    *program =
-        (struct program){ .config = config, .can_pace = config->pacing, .fds = { -1, -1, -1, -1, -1 } };
+    *program = (struct program){ .config = config,
+                                 .can_pace = config->pacing,
+                                 .fds = { -1, -1, -1, -1, -1 } };
     prefix_table_init(&program->queue, sizeof(struct queued), config->max_windows);
     r = cgroup_find(&program->cgroup, config->cgroup, error);
     if (r == 0)

@@ -54,7 +54,7 @@ struct program {
     enum riptide_reason reason;    /* why it is not attached, or was not for a moment */
     struct riptide_error texts[2]; /* of the reason, in turn: another one has another address */
     const char *reason_text;       /* one of them; NULL: there is no reason */
-    struct prefix_table queue; /* of struct queued: both lists, at most max_windows */
+    struct prefix_table queue;     /* of struct queued: both lists, at most max_windows */
     struct window_list waiting;
     struct window_list outcomes;
     int refusal; /* -errno of the first that waits, for which all others wait; 0: not tried */

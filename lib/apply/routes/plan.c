@@ -141,7 +141,7 @@ static void invalidate_target(struct router *router, struct target *target, enum
  * them has a route of ours, the rule of its family is removed first: one request, before many.
  */
 static void invalidate_inside(struct router *router, const struct riptide_prefix *prefix,
-                         enum change change)
+                              enum change change)
 {
     int i = family_index(prefix->family);
     uint32_t first, n;

@@ -55,14 +55,14 @@ struct router {
     struct routing routing;
     struct rules seen[2]; /* the host's rules, as of the last scan */
     struct rule_state own[2];
-    uint32_t scan_wanted;      /* SCAN_...: of the next scan */
-    uint32_t scanning;         /* likewise what the present one has left; 0: none is running */
+    uint32_t scan_wanted;       /* SCAN_...: of the next scan */
+    uint32_t scanning;          /* likewise what the present one has left; 0: none is running */
     enum change all_changed[2]; /* since the family's last query */
-    int64_t budget;            /* no work is begun where it is not above 0 */
-    uint32_t round;            /* seconds since all destinations were asked again, below ROUND_S */
-    bool is_claimed;           /* the namespace is claimed: rules and routes are written */
-    bool has_work;             /* not all that was requested has taken effect */
-    uint64_t now_ns;           /* CLOCK_BOOTTIME of the present start or dispatch */
+    int64_t budget;             /* no work is begun where it is not above 0 */
+    uint32_t round;             /* seconds since all destinations were asked again, below ROUND_S */
+    bool is_claimed;            /* the namespace is claimed: rules and routes are written */
+    bool has_work;              /* not all that was requested has taken effect */
+    uint64_t now_ns;            /* CLOCK_BOOTTIME of the present start or dispatch */
     struct riptide_applier_stats stats;
     struct {
         uint32_t rules, routes, table;

@@ -20,8 +20,8 @@ struct routing {
     struct link *links;
     uint32_t n_links;
     enum riptide_reason reason[2]; /* of families[]: why no destination can have a window */
-    bool has_foreign[2];     /* our table has a route of another protocol to a host */
-    bool depends_on_carrier; /* routes by a link without carrier may be ignored */
+    bool has_foreign[2];           /* our table has a route of another protocol to a host */
+    bool depends_on_carrier;       /* routes by a link without carrier may be ignored */
     /*
      * IPv6: while a gateway does not answer, a host that does not forward uses other routes, and
      * nothing announces it (rt6_check_neigh in net/ipv6/route.c). So there must be no second
@@ -33,7 +33,7 @@ struct routing {
     uint32_t gateway_ifindex;      /* of the link to it */
     uint8_t longest_behind;        /* the longest prefix of routes with a gateway */
     uint8_t shortest_direct;       /* the shortest prefix of routes without one */
-    struct route previous; /* of main in the dump, to detect several routes of one metric */
+    struct route previous;         /* of main in the dump, to detect several routes of one metric */
     /*
      * Until a namespace gets its first IPv4 rule, local and main are one trie, in which the longest
      * prefix wins. The rule splits them for good (fib_unmerge in net/ipv4/fib_frontend.c); then a

@@ -238,8 +238,8 @@ static struct route_decision decide(const struct target *target)
     static const struct metrics unknown;
     const bool is_known = target->base_state == BASE_KNOWN;
     const bool exists = target->kernel != KERNEL_ABSENT;
-    struct route_decision decision = decide_route(
-        &target->wanted, is_known ? &target->base->route.metrics : &unknown, exists);
+    struct route_decision decision =
+        decide_route(&target->wanted, is_known ? &target->base->route.metrics : &unknown, exists);
 
     if (!is_known)
         decision.reason = target->reason;
@@ -254,8 +254,8 @@ struct target_plan target_plan(const struct target *target)
                            !plan.decision.reason && target->error == 0;
     const bool is_current = target->kernel == KERNEL_CURRENT;
 
-    plan.is_put = is_wanted && (!is_current || decide_rewrite(&target->written, own,
-                                                              target->wanted.cwnd_max));
+    plan.is_put = is_wanted &&
+                  (!is_current || decide_rewrite(&target->written, own, target->wanted.cwnd_max));
     /* One of another base may have another priority, so that no put overwrites it. */
     plan.is_delete = target->kernel == KERNEL_STALE || (is_current && !is_wanted);
     return plan;

@@ -21,7 +21,7 @@ start
 soon "riptide: working." riptide status
 soon "1 with a window" riptide show
 says "$PEER: connections start with " riptide show "$PEER"
-says "no connection to it is open, or scope, exclude" riptide show 198.51.100.1
+says "it is outside the scope" riptide show 198.51.100.1
 
 # Does a connection get its window, and does it help?
 soon "applied: $PEER port $PORT starts with " riptide verify "$PEER" "$PORT"
