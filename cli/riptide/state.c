@@ -51,8 +51,12 @@ static void read_kernel(struct state *state, const struct command_options *optio
         SET(state->why,
             "%s; its program, if it has one, gives windows for at most 30 s after its last round",
             reason);
-        SET(state->remedy, "systemctl restart %s (without systemd: kill -KILL %d)", options->unit,
-            state->pid);
+        /* A process of another PID namespace has no number here, and 0 is this process's group. */
+        if (state->pid > 0)
+            SET(state->remedy, "systemctl restart %s (without systemd: kill -KILL %d)",
+                options->unit, state->pid);
+        else
+            SET(state->remedy, "systemctl restart %s", options->unit);
     } else if (holder > 0) {
         state->left.text[0] = '\0';
         SET(state->line, "NOT RUNNING here, but another process gives windows");

@@ -110,7 +110,10 @@ struct riptide_program_counts {
                            for a note, as some 200,000 or more connections are open */
 };
 
-/* Texts are one line, valid until the applier is freed. Another text has another address. */
+/*
+ * Texts are one line, valid until the applier is freed. Another text has another address, except
+ * that of a pause, which is the caller's (riptide_applier_set_paused).
+ */
 struct riptide_applier_stats {
     uint32_t backend; /* enum riptide_backend: before the start as configured, then those in use */
     bool can_pace;    /* first flights are paced where asked for: by `pacing`, Linux 6.1, and the
@@ -243,7 +246,9 @@ int riptide_applier_set_holdout(struct riptide_applier *applier, double percent,
  * phase, together, paced and flight_ended, by their `cookie` and `dst`. The program has noted this
  * for each connection to which it gave a window, or from which it held one out. Others have the
  * window of their route (initcwnd and flight_ended are set), if they are younger than route and
- * rule. A sample of which nothing is known stays as it is.
+ * rule: by the times of the sample, without which any age will do. Where the program runs beside
+ * routes, that is also said of connections that it could not note (`not_noted`), or that had two
+ * lost SYNs. A sample of which nothing is known stays as it is.
  *
  * Call it once for each sample that the observer pops, before the sample is added: the note of a
  * connection is removed with its `closed` sample, and flight_ended is set once. now_ns is the clock

@@ -65,7 +65,7 @@ struct riptide_sample {
     enum riptide_arm arm; /* to which it was drawn as it opened */
     uint32_t phase;       /* of the holdout, as it opened (riptide_applier_set_holdout) */
     uint32_t together;    /* connections to its destination that opened in the round trip before it,
-                             itself included; 0: not known */
+                             itself included; 0: not known; no built-in policy reads it */
     uint32_t reserved[4]; /* 0 */
 };
 

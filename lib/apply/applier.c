@@ -303,7 +303,7 @@ RIPTIDE_PUBLIC int riptide_applier_set_paused(struct riptide_applier *applier,
         return r;
     set_work(applier, true);
     applier->paused = reason;
-    applier->paused_text = text ? text : reason_text(reason);
+    applier->paused_text = text && is_paused ? text : reason_text(reason);
     if (has(applier, RIPTIDE_PROGRAM))
         applier->program->is_paused = is_paused;
     if (common_of(applier))

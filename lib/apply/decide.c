@@ -113,7 +113,7 @@ struct program_decision decide_program(const struct riptide_wanted *wanted,
     };
 
     if (abilities.is_beside_routes) {
-        decision.route_cwnd_max = decision.initcwnd + window_step(decision.initcwnd);
+        decision.route_cwnd_max = window_kept_max(decision.initcwnd);
         decision.base_cwnd = window_without_us(wanted->base_cwnd);
     }
     return decision;

@@ -68,9 +68,9 @@ bool opened_free(struct note *note)
 }
 
 /*
- * Whether the segments of the window were sent and acknowledged, or, where some were lost, all that
- * was sent. One that has sent less may still use the window: it talks before it sends data. The
- * last segment may be short.
+ * Whether the segments of the window were sent and acknowledged, or, where some were lost, at least
+ * half of them, and all that was sent. One that has sent less may still use the window: it talks
+ * before it sends data, and what it retransmitted may be its SYN. The last segment may be short.
  */
 static bool has_ended(const struct riptide_sample *sample, uint32_t initcwnd)
 {
@@ -78,8 +78,9 @@ static bool has_ended(const struct riptide_sample *sample, uint32_t initcwnd)
     const uint64_t once = sent > lost ? sent - lost : 0;
     const uint64_t first = once < initcwnd ? once : initcwnd;
     const bool is_acked = first > 0 && sample->acked_bytes > (first - 1) * sample->mss_bytes;
+    const bool is_whole = once >= initcwnd, is_lossy_half = lost > 0 && 2 * once >= initcwnd;
 
-    return sample->closed || (is_acked && (once >= initcwnd || lost > 0));
+    return sample->closed || (is_acked && (is_whole || is_lossy_half));
 }
 
 void opened_by_note(struct note *note, struct riptide_sample *sample, uint64_t now_ns)
@@ -91,7 +92,8 @@ void opened_by_note(struct note *note, struct riptide_sample *sample, uint64_t n
     sample->arm = opening.arm == ARM_HOLDOUT ? RIPTIDE_ARM_HOLDOUT : RIPTIDE_ARM_WINDOW;
     sample->phase = opening.phase;
     sample->paced = opening.is_paced;
-    sample->flight_ended = !opening.is_counted && has_ended(sample, opening.initcwnd);
+    sample->flight_ended =
+        opening.initcwnd > 0 && !opening.is_counted && has_ended(sample, opening.initcwnd);
     if (sample->closed)
         opened_free(note);
     else if (opened_refresh(note, now_ns) && sample->flight_ended)

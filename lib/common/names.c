@@ -121,5 +121,5 @@ RIPTIDE_PUBLIC const char *riptide_name(enum riptide_names names, uint32_t value
 
 const char *reason_text(enum riptide_reason reason)
 {
-    return reason == RIPTIDE_REASON_NONE ? NULL : reasons[reason];
+    return reason == RIPTIDE_REASON_NONE ? NULL : riptide_name(RIPTIDE_NAMES_REASON, reason);
 }

@@ -32,6 +32,14 @@ static inline uint32_t window_step(uint32_t cwnd)
     return cwnd >= 30 ? cwnd / 10 : 2;
 }
 
+/* The largest window that is kept where this one is wanted: it is within a step of it. */
+static inline uint32_t window_kept_max(uint32_t cwnd)
+{
+    const uint32_t by_tenths = cwnd + cwnd / 9;
+
+    return by_tenths > cwnd + 2 ? by_tenths : cwnd + 2;
+}
+
 /* Whether a move from one window to another is within a step. */
 static inline bool window_is_near(uint32_t from, uint32_t to)
 {

@@ -259,6 +259,10 @@ static void judge(struct careful *careful, const struct riptide_policy_input *in
     const bool is_present = window_is_near(sample->initcwnd, input->cwnd);
     const bool is_larger = !is_present && sample->initcwnd > input->cwnd;
     const bool is_smaller = !is_present && sample->initcwnd < input->cwnd;
+    const uint32_t age_ms = (uint32_t)(input->now_ns / 1000000) - careful->changed_ms;
+    /* Some connections are never paced, as routes pace nothing, or their application does it. */
+    const bool is_of_former_pace =
+        sample->paced != careful->is_paced && (!is_present || age_ms < 1000 * LEAST_WAIT);
     double together, step = -1, against;
     int fitting;
 
@@ -268,7 +272,7 @@ static void judge(struct careful *careful, const struct riptide_policy_input *in
     careful->judged_cwnd = (uint16_t)input->cwnd;
     careful->flights = (uint16_t)lesser(careful->flights + 1, UINT16_MAX / MEAN_S);
     /* From before a cut, or before flights were paced: it says nothing about the present ones. */
-    if (is_larger || sample->paced != careful->is_paced)
+    if (is_larger || is_of_former_pace)
         return;
     /* It was found too large; the tick lowers it. */
     if (careful->against >= TOO_LARGE)

@@ -15,7 +15,6 @@
 
 #define NONE PREFIX_TABLE_NONE
 
-/* An interval that leaves no room for this default is the wrong value, not the default. */
 #define TTL_DEFAULT_NS   (90 * NS_PER_S)
 #define CWND_MAX_DEFAULT 100
 

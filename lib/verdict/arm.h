@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The arm of the experiment to which a connection belongs: from its socket's cookie and a seed
- * only, so that the kernel's program, which gives the window, and the reader of the destroy event
- * compute the same without remembering connections. Compiles for BPF: no division, no call.
+ * only, so that the kernel's program draws it alike as the connection is opened and established.
+ * Compiles for BPF: no division, no call.
  */
 #ifndef RIPTIDE_LIB_VERDICT_ARM_H
 #define RIPTIDE_LIB_VERDICT_ARM_H

@@ -288,7 +288,10 @@ def test_first_flights_are_not_judged_without_the_rule(path):
 
 
 def test_connections_from_a_pause_that_close_within_two_rounds_after_it_had_no_window(net):
-    with Daemon.learned(net, "203.0.113.1", *BY_ROUTES, "--policy", "careful", interval="1s"):
+    with Daemon(net.host, *BY_ROUTES, "--policy", "careful", interval="1s"):
+        with net.learned("203.0.113.1").busy():  # what has been idle for 0.2 s is no evidence
+            wait_window(net.host, "203.0.113.1")
+
         def opened():
             figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
             return [figures[f"riptide_connections_total{{opened={how}}}"] for how in ("without", "with_window")]

@@ -95,10 +95,8 @@ TEST(beside_routes_the_program_knows_their_window_and_that_without_us)
     static const struct {
         uint32_t base_cwnd, initcwnd, route_cwnd_max, without_us;
     } rows[] = {
-        { 0, 60, 66, 10 },
-        { 20, 60, 66, 20 },
-        { 0, 29, 31, 10 },
-        { 32, 20, 35, 32 },
+        { 0, 60, 66, 10 },  { 20, 60, 66, 20 }, { 0, 29, 32, 10 },
+        { 0, 90, 100, 10 }, { 32, 20, 35, 32 },
     };
 
     EACH(row, rows) {

@@ -43,7 +43,7 @@ enum { FD_WINDOWS, FD_COMMON, FD_PROGRAM, FD_LINK, FD_CGROUP, FDS };
 
 struct program {
     const struct riptide_applier_config *config;
-    bool is_beside_routes; /* routes of ours may have a window larger by window_step */
+    bool is_beside_routes; /* routes of ours may have a larger window (window_kept_max) */
     bool can_pace;         /* as configured; since the load, if this kernel can */
     bool is_detached;      /* as last found */
     uint64_t netns_cookie;
