@@ -128,7 +128,7 @@ TEST(windows_refused_wait_for_a_tick)
     assert_int_equal(pop_window(&program), -EBADF);
     assert_int_equal(pop_window(&program), 0);
     assert_true(windows_are_idle(&program));
-    /* Each takes the place of the one before, and a refusal is told of each. */
+    /* Each takes the place of the one before, and each refusal is an outcome. */
     for (uint32_t initcwnd = 21; initcwnd <= 60; initcwnd++)
         assert_int_equal(set_window(&program, destination(1), initcwnd), 0);
     assert_int_equal(pop_window(&program), -EBADF);
