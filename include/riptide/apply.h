@@ -42,6 +42,29 @@ enum riptide_backend {
     RIPTIDE_BOTH = RIPTIDE_ROUTES | RIPTIDE_PROGRAM, /* each by its own means, as above */
 };
 
+/* In what backends differ: bits. A later version may have more of them. */
+enum riptide_backend_trait {
+    RIPTIDE_REACHES_KERNEL = 0x01, /* the kernel opens connections with its windows by itself */
+    RIPTIDE_TAKES_PREFIXES = 0x02, /* a window may be for a prefix; else for single addresses */
+    RIPTIDE_TAKES_CGROUP = 0x04,   /* it can serve one cgroup; else all of the host */
+    RIPTIDE_PACES = 0x08,          /* where this kernel can: can_pace of the stats */
+    RIPTIDE_HOLDS_OUT = 0x10,      /* a share of connections can be without a window */
+    RIPTIDE_COUNTS_OPENED = 0x20,  /* `program` of the stats counts connections as they open */
+    RIPTIDE_NEEDS_BPF = 0x40,      /* CAP_BPF; in a dry run it has no windows to be found */
+    /*
+     * Rules of ours lead TCP to copies of base routes: rules_reason of the stats is about them, and
+     * base_initcwnd is known. Without this trait program_reason of the stats is about the backend.
+     */
+    RIPTIDE_USES_RULES = 0x80,
+    RIPTIDE_ENDS_WITH_PROCESS = 0x100, /* and by riptide_applier_free; else its windows stay */
+};
+
+/*
+ * What one of these backends does, of RIPTIDE_AUTO, one of those from which it chooses: enum
+ * riptide_backend_trait. 0: it is no backend.
+ */
+uint32_t riptide_backend_traits(uint32_t backend);
+
 struct riptide_applier_config {
     size_t size;                  /* of this struct, as the caller was compiled */
     enum riptide_backend backend; /* default RIPTIDE_AUTO */

@@ -25,13 +25,15 @@ int applier_config_take(struct riptide_applier_config *kept,
                         const struct riptide_applier_config *config, struct riptide_error *error)
 {
     struct riptide_applier_config checked;
+    uint32_t traits;
     int r;
 
     riptide_applier_config_init(&checked, sizeof(checked));
     r = config_take(&checked, sizeof(checked), "applier", "applier.size", config, error);
     if (r < 0)
         return r;
-    if (checked.backend > RIPTIDE_BOTH)
+    traits = riptide_backend_traits(checked.backend);
+    if (!traits)
         return error_set_field(error, "applier.backend", "%u is no backend", checked.backend);
     if (checked.table == RT_TABLE_UNSPEC ||
         (checked.table >= RT_TABLE_DEFAULT && checked.table <= RT_TABLE_LOCAL))
@@ -43,15 +45,15 @@ int applier_config_take(struct riptide_applier_config *kept,
     if (checked.holdout_percent > MOST_HELD_OUT_PERCENT)
         return error_set_field(error, "applier.holdout_percent", "%u; must be 0 to 50",
                                checked.holdout_percent);
-    if (checked.backend == RIPTIDE_ROUTES && checked.holdout_percent > 0)
+    if (checked.holdout_percent > 0 && !(traits & RIPTIDE_HOLDS_OUT))
         return error_set_field(error, "applier.holdout_percent",
                                "%u; routes cannot hold out connections, the program can",
                                checked.holdout_percent);
-    if (checked.backend == RIPTIDE_ROUTES && checked.cgroup)
+    if (checked.cgroup && !(traits & RIPTIDE_TAKES_CGROUP))
         return error_set_field(error, "applier.cgroup",
                                "%s; routes are for all of the host, the program is for a cgroup",
                                checked.cgroup);
-    if (checked.backend == RIPTIDE_ROUTES && !checked.pacing)
+    if (!checked.pacing && !(traits & RIPTIDE_PACES))
         return error_set_field(error, "applier.pacing",
                                "off; routes pace nothing, the program does");
     if (checked.cgroup && checked.cgroup[0] != '/')

@@ -64,7 +64,7 @@ static int set_window(struct program *program, struct riptide_prefix dst, uint32
 {
     const struct riptide_wanted wanted = { .dst = dst, .initcwnd = initcwnd };
 
-    return windows_set(program, &wanted);
+    return windows_set(&program->backend, &wanted);
 }
 
 /* The window of the next outcome, or -errno where it failed; 0: there is none. */
@@ -72,7 +72,7 @@ static int pop_window(struct program *program)
 {
     struct riptide_route route;
 
-    if (windows_pop(program, &route) != 0)
+    if (windows_pop(&program->backend, &route) != 0)
         return 0;
     return route.error ? route.error : (int)route.initcwnd;
 }
@@ -107,9 +107,9 @@ TEST(event_has_the_window_that_the_kernel_has)
 
         program.can_pace = row->can_pace;
         prefix_table_init(&program.queue, sizeof(struct queued), 1);
-        assert_int_equal(windows_set(&program, &wanted), 0);
-        assert_int_equal(windows_dispatch(&program), 0);
-        assert_int_equal(windows_pop(&program, &route), 0);
+        assert_int_equal(windows_set(&program.backend, &wanted), 0);
+        assert_int_equal(windows_dispatch(&program.backend), 0);
+        assert_int_equal(windows_pop(&program.backend, &route), 0);
         assert_row(route.initcwnd == row->told);
         assert_row(route.bound == row->bound);
         prefix_table_deinit(&program.queue);
@@ -124,7 +124,7 @@ TEST(windows_refused_wait_for_a_tick)
     prefix_table_init(&program.queue, sizeof(struct queued), 2);
     assert_int_equal(set_window(&program, destination(1), 20), 0);
     assert_int_equal(set_window(&program, destination(2), 20), 0);
-    assert_int_equal(windows_dispatch(&program), 0);
+    assert_int_equal(windows_dispatch(&program.backend), 0);
     assert_int_equal(pop_window(&program), -EBADF);
     assert_int_equal(pop_window(&program), 0);
     assert_true(windows_are_idle(&program));
@@ -150,7 +150,7 @@ TEST(windows_are_bounded)
     for (uint32_t i = 0; i < 1000000; i++)
         assert_int_equal(set_window(&program, destination(1), 20 + i % 2), 0);
     assert_int_equal(program.queue.n, 1);
-    assert_int_equal(windows_dispatch(&program), 0);
+    assert_int_equal(windows_dispatch(&program.backend), 0);
     assert_int_equal(pop_window(&program), 21);
     /* A search of all that wait for each of them would not come to an end here. */
     for (int times = 0; times < 2; times++) {
@@ -160,9 +160,9 @@ TEST(windows_are_bounded)
     assert_int_equal(set_window(&program, destination(MANY), 30), RIPTIDE_E_FULL);
     assert_int_equal(program.waiting.n, MANY);
     /* Outcomes that nobody pops give way. */
-    assert_int_equal(windows_dispatch(&program), RIPTIDE_E_MORE);
+    assert_int_equal(windows_dispatch(&program.backend), RIPTIDE_E_MORE);
     assert_int_equal(set_window(&program, destination(MANY), 40), 0);
-    while (windows_dispatch(&program) == RIPTIDE_E_MORE)
+    while (windows_dispatch(&program.backend) == RIPTIDE_E_MORE)
         ;
     assert_int_equal(program.queue.n, MANY);
     windows_tick(&program);
@@ -179,12 +179,12 @@ TEST(windows_set_again_before_a_pop)
     prefix_table_init(&program.queue, sizeof(struct queued), 3);
     for (uint32_t i = 1; i <= 3; i++)
         assert_int_equal(set_window(&program, destination(i), 20 + i), 0);
-    assert_int_equal(windows_dispatch(&program), 0);
+    assert_int_equal(windows_dispatch(&program.backend), 0);
     assert_int_equal(set_window(&program, destination(2), 50), 0);
     assert_int_equal(set_window(&program, destination(1), 40), 0);
     assert_int_equal(pop_window(&program), 23);
     assert_int_equal(pop_window(&program), 0);
-    assert_int_equal(windows_dispatch(&program), 0);
+    assert_int_equal(windows_dispatch(&program.backend), 0);
     assert_int_equal(pop_window(&program), 50);
     assert_int_equal(pop_window(&program), 40);
     assert_int_equal(pop_window(&program), 0);

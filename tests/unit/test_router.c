@@ -117,7 +117,7 @@ static void hear(size_t more_bytes)
     router.scan_wanted = 0;
     router.has_work = false;
     assert_int_equal(send(kernels[1], &bytes, n_bytes, 0), n_bytes);
-    assert_int_equal(router_read(&router), 1);
+    assert_int_equal(notifications_read(&router), 1);
 }
 
 /* It may have been any: less than a header, or one with a length beyond the end (bytes of 0xdd). */
@@ -165,8 +165,8 @@ TEST_WITH(a_rule_that_cannot_be_removed_for_now_is_an_error_after_eight_setbacks
     router.is_claimed = router.own[0].is_in_place = router.own[0].must_remove = true;
     router.budget = BUDGET_MAX;
     for (int i = 0; i < 8; i++)
-        assert_int_equal(router_dispatch(&router), RIPTIDE_E_MORE);
-    assert_int_equal(router_dispatch(&router), -ENOBUFS);
+        assert_int_equal(routes_row.dispatch(&router.backend), RIPTIDE_E_MORE);
+    assert_int_equal(routes_row.dispatch(&router.backend), -ENOBUFS);
     assert_true(router.own[0].is_in_place && router.own[0].must_remove);
 }
 
@@ -205,7 +205,7 @@ static uint16_t flags_of_put(uint32_t initcwnd)
     assert_int_equal(plan_want(&router, &wanted), 0);
     assert_int_equal(targets_set_base(&router.targets, router.targets.list[0], &base), 0);
     router.targets.list[0]->ask = ASK_NOT;
-    router_dispatch(&router);
+    routes_row.dispatch(&router.backend);
     datagram =
         (struct netlink_walk){ (void *)room, (size_t)recv(kernels[0], room, sizeof(room), 0) };
     while ((message = netlink_next_message(&datagram)))

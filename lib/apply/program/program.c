@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program's life: its cgroup, its maps, the verifier, and being attached; by bpf(2), see
- * linux/bpf.h. Not libbpf: with libelf and zlib it would add 500 kB (docs/design.md).
+ * The program's life: its maps, the verifier, and being attached; by bpf(2), see linux/bpf.h. Not
+ * libbpf: with libelf and zlib it would add 500 kB (docs/design.md). windows.c has its windows.
  */
 #include "apply/program/program.h"
 
+#include "apply/opened.h"
 #include "apply/program/bpf.h"
 #include "apply/program/program_code.h"
 #include "internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <linux/mount.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
-
-/* Where service managers mount cgroup2, beside cgroup v1 in a directory of a tmpfs there. */
-#define USUAL   "/sys/fs/cgroup"
-#define UNIFIED USUAL "/unified"
 
 /* Debian 11's headers do not have it. */
 #ifndef SO_NETNS_COOKIE
@@ -32,83 +25,6 @@
 #endif
 
 enum { LOG_BYTES = 4096 };
-
-/* A mount that has no place in a tree, so that nobody else sees it. Needs CAP_SYS_ADMIN. */
-static int mount_privately(void)
-{
-    CLEANUP(closep) int context_fd = (int)syscall(SYS_fsopen, "cgroup2", FSOPEN_CLOEXEC);
-
-    if (context_fd < 0 || syscall(SYS_fsconfig, context_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-        return -1;
-    return (int)syscall(SYS_fsmount, context_fd, FSMOUNT_CLOEXEC, 0);
-}
-
-/* The path from the root of cgroup2, if it is in /sys/fs/cgroup, and that is hidden by sysfs. */
-static const char *hidden_name(const char *path)
-{
-    const size_t n = strlen(USUAL);
-    struct statfs found;
-
-    if (statfs(USUAL, &found) < 0 || found.f_type != SYSFS_MAGIC || strncmp(path, USUAL, n) != 0 ||
-        (path[n] && path[n] != '/'))
-        return NULL;
-    path += n + strspn(path + n, "/");
-    return *path ? path : ".";
-}
-
-/* An fd, also of a directory that was made anew. Errors: -ENOENT, which may pass; -EINVAL. */
-static int cgroup_open(const struct cgroup *cgroup, struct riptide_error *error)
-{
-    CLEANUP(closep)
-    int fd = openat(cgroup->at_fd, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int opened = fd, r = -errno;
-    struct statfs found;
-
-    if (fd >= 0 && fstatfs(fd, &found) == 0 && found.f_type == CGROUP2_SUPER_MAGIC) {
-        fd = -1;
-        return opened;
-    }
-    if (fd >= 0)
-        return error_set_field(error, "applier.cgroup", "%s is no directory of cgroup2",
-                               cgroup->path);
-    if (r == -ENOENT && cgroup->at_fd != AT_FDCWD)
-        error_set_field(error, "applier.cgroup", "cgroup2 has no directory %s", cgroup->path);
-    else if (r == -ENOENT)
-        error_set_field(error, "applier.cgroup", "%s is not there: make it first", cgroup->path);
-    else
-        error_set_field(error, "applier.cgroup", "%s: %s", cgroup->path, strerror(-r));
-    return r == -ENOENT ? r : -EINVAL;
-}
-
-/*
- * Finds `path`; NULL: the root of cgroup2. Where this mount namespace hides it, as `ip netns exec`
- * does by a /sys of its own, it makes a mount that nobody else sees.
- */
-static int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_error *error)
-{
-    struct statfs found;
-    bool is_beside_v1 = statfs(USUAL, &found) == 0 && found.f_type == TMPFS_MAGIC;
-    const char *usual = is_beside_v1 ? UNIFIED : USUAL, *hidden;
-    CLEANUP(closep) int fd = -1;
-
-    *cgroup = (struct cgroup){ .path = strdup(path ? path : usual), .at_fd = AT_FDCWD };
-    if (!cgroup->path)
-        return -ENOMEM;
-    cgroup->name = cgroup->path;
-    hidden = path ? hidden_name(cgroup->path) : ".";
-    fd = cgroup_open(cgroup, error);
-    if (fd < 0 && hidden) {
-        cgroup->name = hidden;
-        cgroup->at_fd = mount_privately();
-        if (cgroup->at_fd < 0)
-            return error_set_field(error, "applier.cgroup",
-                                   "no cgroup2 is mounted here: `ip netns exec` hides it; nsenter "
-                                   "--net and riptided@.service do not");
-        error_set(error, "%s", "");
-        fd = cgroup_open(cgroup, error);
-    }
-    return fd < 0 ? fd : 0;
-}
 
 /* With a log for the message; without a trace, which before Linux 6.4 would fill it. */
 static int load_code(const struct bpf_insn *code, size_t n, char log[LOG_BYTES])
@@ -180,7 +96,7 @@ static int create_maps(struct program *program)
         return -errno;
     common->netns_cookie = program->netns_cookie;
     common->alive_ns = read_clock(CLOCK_MONOTONIC);
-    common->is_paused = program->is_paused;
+    common->is_paused = program->backend.paused != RIPTIDE_REASON_NONE;
     common->holdout = ARM_SHARE(program->config->holdout_percent);
     common->seed = program->config->holdout_seed;
     program->common = common;
@@ -287,15 +203,30 @@ static void close_all(struct program *program)
         closep(&program->fds[i]);
 }
 
-int program_new(struct program **programp, const struct riptide_applier_config *config,
-                struct riptide_error *error)
+static void program_free(struct backend *backend)
+{
+    struct program *program = program_of(backend);
+
+    if (!program)
+        return;
+    close_all(program);
+    closep(&program->cgroup.at_fd);
+    free(program->cgroup.path);
+    prefix_table_deinit(&program->queue);
+    free(program);
+}
+
+/* A kernel before 5.15 is -EOPNOTSUPP; the other errors are those of cgroup_find. */
+static int program_new(struct backend **backendp, const struct riptide_applier_config *config,
+                       struct riptide_error *error)
 {
     struct program *program = malloc(sizeof(*program));
     int r;
 
     if (!program)
         return -ENOMEM;
-    *program = (struct program){ .config = config,
+    *program = (struct program){ .backend = { .row = &program_row, .fd = -1 },
+                                 .config = config,
                                  .can_pace = config->pacing,
                                  .fds = { -1, -1, -1, -1, -1 } };
     prefix_table_init(&program->queue, sizeof(struct queued), config->max_windows);
@@ -303,26 +234,26 @@ int program_new(struct program **programp, const struct riptide_applier_config *
     if (r == 0)
         r = read_netns_cookie(&program->netns_cookie, error);
     if (r == 0)
-        *programp = program;
+        *backendp = &program->backend;
     else
-        program_free(program);
+        program_free(&program->backend);
     return r;
 }
 
-struct program *program_free(struct program *program)
+/* Undoes a start, whoever has copies of its fds; another may follow. */
+static int program_stop(struct backend *backend)
 {
-    if (!program)
-        return NULL;
+    struct program *program = program_of(backend);
+    int r = program->fds[FD_LINK] >= 0 ? detach(program) : 0;
+
     close_all(program);
-    closep(&program->cgroup.at_fd);
-    free(program->cgroup.path);
-    prefix_table_deinit(&program->queue);
-    free(program);
-    return NULL;
+    return r;
 }
 
-int program_start(struct program *program, struct riptide_error *error)
+/* Errors: those of bpf(2), -EOPNOTSUPP for EINVAL. */
+static int program_start(struct backend *backend, struct riptide_error *error)
 {
+    struct program *program = program_of(backend);
     int r = load(program, error);
 
     /* A user's dry start cannot tell whether the kernel takes it from root. */
@@ -333,16 +264,17 @@ int program_start(struct program *program, struct riptide_error *error)
     if (r == 0)
         r = attach(program, error);
     if (r < 0)
-        program_stop(program);
+        program_stop(backend);
     return r;
 }
 
-int program_stop(struct program *program)
+static int program_set_paused(struct backend *backend)
 {
-    int r = program->fds[FD_LINK] >= 0 ? detach(program) : 0;
+    struct program *program = program_of(backend);
 
-    close_all(program);
-    return r;
+    if (program->common)
+        program->common->is_paused = backend->paused != RIPTIDE_REASON_NONE;
+    return 0;
 }
 
 static void set_reason(struct program *program, enum riptide_reason reason, const char *text)
@@ -351,12 +283,18 @@ static void set_reason(struct program *program, enum riptide_reason reason, cons
     program->reason_text = text;
 }
 
-void program_check(struct program *program)
+/*
+ * Attaches the program again after it was detached, or its cgroup was removed and made again. That
+ * is the reason until the next tick.
+ */
+static void program_tick(struct backend *backend, uint32_t n_seconds)
 {
+    struct program *program = program_of(backend);
     struct riptide_error *text = &program->texts[program->reason_text == program->texts[0].text];
     struct riptide_error error;
     int r;
 
+    (void)n_seconds;
     windows_tick(program);
     if (program->common)
         program->common->alive_ns = read_clock(CLOCK_MONOTONIC);
@@ -380,7 +318,69 @@ void program_check(struct program *program)
     program->is_detached = r < 0;
 }
 
-bool program_gives_windows(const struct program *program)
+static bool program_is_in_force(const struct backend *backend)
 {
-    return !program->is_paused && !program->reason;
+    return !backend->paused && !program_of(backend)->reason;
+}
+
+_Static_assert(sizeof(struct riptide_program_counts) == sizeof(struct window_counts), "same");
+
+static void program_give_stats(const struct backend *backend, struct riptide_applier_stats *stats)
+{
+    const struct program *program = program_of(backend);
+
+    if (!backend_is_in_use(backend))
+        return;
+    /* One that was detached paces nothing. */
+    stats->can_pace = program->can_pace && !program->is_detached;
+    stats->is_idle &= windows_are_idle(program);
+    stats->program_reason_code = backend->paused ? backend->paused : program->reason;
+    stats->program_reason = backend->paused ? backend->paused_text : program->reason_text;
+    stats->cgroup = program->cgroup.path;
+    if (program->common)
+        memcpy(&stats->program, &program->common->counts, sizeof(stats->program));
+}
+
+const struct backend_row program_row = {
+    .bit = RIPTIDE_PROGRAM,
+    .traits = RIPTIDE_REACHES_KERNEL | RIPTIDE_TAKES_PREFIXES | RIPTIDE_TAKES_CGROUP |
+              RIPTIDE_PACES | RIPTIDE_HOLDS_OUT | RIPTIDE_COUNTS_OPENED | RIPTIDE_NEEDS_BPF |
+              RIPTIDE_ENDS_WITH_PROCESS,
+    .new = program_new,
+    .free = program_free,
+    .start = program_start,
+    .stop = program_stop,
+    .set_paused = program_set_paused,
+    .set = windows_set,
+    .tick = program_tick,
+    .dispatch = windows_dispatch,
+    .pop = windows_pop,
+    .find = windows_find,
+    .is_in_force = program_is_in_force,
+    .give_stats = program_give_stats,
+};
+
+void program_set_holdout(struct program *program, double percent, uint32_t phase)
+{
+    struct window_common *common = program ? program->common : NULL;
+
+    if (!common || (common->phase == phase && common->holdout == ARM_SHARE(percent)))
+        return;
+    /* No connection is drawn by the share of the other phase: in between by none. */
+    __atomic_store_n(&common->holdout, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&common->phase, phase, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&common->holdout, ARM_SHARE(percent), __ATOMIC_SEQ_CST);
+}
+
+bool program_annotate(struct program *program, struct riptide_sample *sample)
+{
+    struct window_common *common = program ? program->common : NULL;
+    struct note note = { .slot = NULL };
+
+    if (common)
+        note = opened_find(common, sample->cookie, program->config->holdout_seed);
+    /* The lease's time is of the last second, and costs no look at the clock. */
+    if (note.slot)
+        opened_by_note(&note, sample, common->alive_ns);
+    return note.slot;
 }

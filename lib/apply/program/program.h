@@ -8,6 +8,7 @@
 #ifndef RIPTIDE_LIB_PROGRAM_PROGRAM_H
 #define RIPTIDE_LIB_PROGRAM_PROGRAM_H
 
+#include "apply/backend.h"
 #include "apply/decide.h"
 #include "apply/program/window.h"
 #include "prefix_table.h"
@@ -42,15 +43,14 @@ struct window_list {
 enum { FD_WINDOWS, FD_COMMON, FD_PROGRAM, FD_LINK, FD_CGROUP, FDS };
 
 struct program {
+    struct backend backend;
     const struct riptide_applier_config *config;
-    bool is_beside_routes; /* routes of ours may have a larger window (window_kept_max) */
-    bool can_pace;         /* as configured; since the load, if this kernel can */
-    bool is_detached;      /* as last found */
+    bool can_pace;    /* as configured; since the load, if this kernel can */
+    bool is_detached; /* as last found */
     uint64_t netns_cookie;
     struct cgroup cgroup;
-    int fds[FDS];                 /* -1: not loaded, not attached */
-    struct window_common *common; /* memory of the map; NULL: not loaded */
-    bool is_paused;
+    int fds[FDS];                  /* -1: not loaded, not attached */
+    struct window_common *common;  /* memory of the map; NULL: not loaded */
     enum riptide_reason reason;    /* why it is not attached, or was not for a moment */
     struct riptide_error texts[2]; /* of the reason, in turn: another one has another address */
     const char *reason_text;       /* one of them; NULL: there is no reason */
@@ -60,43 +60,44 @@ struct program {
     int refusal; /* -errno of the first that waits, for which all others wait; 0: not tried */
 };
 
+extern const struct backend_row program_row;
+
+/* NULL: NULL. */
+static inline struct program *program_of(const struct backend *backend)
+{
+    return (struct program *)backend;
+}
+
 /*
- * For connections of the thread's network namespace. Looks for config->cgroup and changes nothing;
- * the configuration stays the caller's. Errors, each with a line: -ENOENT (no such cgroup),
- * -EINVAL, -EOPNOTSUPP (a kernel before 5.15), -ENOMEM.
+ * What the program alone has; `program` NULL, or one that does not run: they do nothing. Percent
+ * and phase are those of riptide_applier_set_holdout, in their ranges.
  */
-int program_new(struct program **programp, const struct riptide_applier_config *config,
-                struct riptide_error *error);
+void program_set_holdout(struct program *program, double percent, uint32_t phase);
 
-/* Only closes: what the program has ends with the last copy of its fds. */
-struct program *program_free(struct program *program);
-
-/* Loads and attaches it. Errors: those of bpf(2), -EOPNOTSUPP for EINVAL. */
-int program_start(struct program *program, struct riptide_error *error);
-
-/* Undoes a start, whoever has copies of its fds; another may follow. Errors: those of bpf(2). */
-int program_stop(struct program *program);
+/* Says by its note how the connection of a sample opened. Returns whether there was one. */
+bool program_annotate(struct program *program, struct riptide_sample *sample);
 
 /*
- * Each second or so: attaches the program again after it was detached, or its cgroup was removed
- * and made again. That is the reason until the next check.
+ * cgroup.c: finds `path`; NULL: the root of cgroup2. Where this mount namespace hides it, as `ip
+ * netns exec` does by a /sys of its own, it makes a mount that nobody else sees. Errors, each with a
+ * line: -ENOENT (no such cgroup), -EINVAL, -ENOMEM.
  */
-void program_check(struct program *program);
+int cgroup_find(struct cgroup *cgroup, const char *path, struct riptide_error *error);
 
-/* Whether windows are in force: neither paused nor detached. */
-bool program_gives_windows(const struct program *program);
+/* An fd, also of a directory that was made anew. Errors: -ENOENT, which may pass; -EINVAL. */
+int cgroup_open(const struct cgroup *cgroup, struct riptide_error *error);
 
 /*
- * windows.c: as those of an applier. A window takes the place of one of its destination that waits;
+ * windows.c: for the row. A window takes the place of one of its destination that waits;
  * RIPTIDE_E_FULL: max_windows others wait. A dispatch writes up to 64 windows of a started program;
  * RIPTIDE_E_MORE: others wait. What the kernel refuses is popped as RIPTIDE_ROUTE_FAILED.
  */
-int windows_set(struct program *program, const struct riptide_wanted *wanted);
-int windows_dispatch(struct program *program);
-bool windows_are_idle(const struct program *program); /* nothing waits but for the kernel */
-int windows_pop(struct program *program, struct riptide_route *route);
-int windows_find(const struct program *program, const struct riptide_prefix *dst,
+int windows_set(struct backend *backend, const struct riptide_wanted *wanted);
+int windows_dispatch(struct backend *backend);
+int windows_pop(struct backend *backend, struct riptide_route *route);
+int windows_find(const struct backend *backend, const struct riptide_prefix *dst,
                  struct riptide_route *route);
+bool windows_are_idle(const struct program *program); /* nothing waits but for the kernel */
 
 /*
  * Call it each second or so. A window that the kernel refused is tried again before all others, as

@@ -55,8 +55,9 @@ static void forget_outcome(struct program *program)
     prefix_table_remove(&program->queue, slot);
 }
 
-int windows_set(struct program *program, const struct riptide_wanted *wanted)
+int windows_set(struct backend *backend, const struct riptide_wanted *wanted)
 {
+    struct program *program = program_of(backend);
     uint32_t slot = prefix_table_find(&program->queue, &wanted->dst);
     struct queued *queued;
     int r;
@@ -81,7 +82,8 @@ int windows_set(struct program *program, const struct riptide_wanted *wanted)
 static struct program_decision decide(const struct program *program,
                                       const struct riptide_wanted *wanted)
 {
-    const struct abilities abilities = { program->can_pace, program->is_beside_routes };
+    const struct abilities abilities = { program->can_pace,
+                                         program->backend.in_use & RIPTIDE_ROUTES };
 
     return decide_program(wanted, abilities);
 }
@@ -99,8 +101,10 @@ static int write_window(const struct program *program, const struct riptide_want
     return map_element(BPF_MAP_UPDATE_ELEM, program->fds[FD_WINDOWS], &key, &window);
 }
 
-int windows_dispatch(struct program *program)
+int windows_dispatch(struct backend *backend)
 {
+    struct program *program = program_of(backend);
+
     for (int i = 0; i < MAX_WRITTEN && program->waiting.n > 0 && !program->refusal; i++) {
         const uint32_t slot = program->waiting.first;
         struct queued *queued = queued_at(program, slot);
@@ -127,8 +131,9 @@ bool windows_are_idle(const struct program *program)
     return program->waiting.n == 0 || program->refusal;
 }
 
-int windows_pop(struct program *program, struct riptide_route *route)
+int windows_pop(struct backend *backend, struct riptide_route *route)
 {
+    struct program *program = program_of(backend);
     const bool is_refused = program->outcomes.n == 0 && program->waiting.n > 0 && program->refusal;
     struct program_decision decision;
     struct queued *queued;
@@ -158,9 +163,10 @@ int windows_pop(struct program *program, struct riptide_route *route)
     return 0;
 }
 
-int windows_find(const struct program *program, const struct riptide_prefix *dst,
+int windows_find(const struct backend *backend, const struct riptide_prefix *dst,
                  struct riptide_route *route)
 {
+    const struct program *program = program_of(backend);
     const struct window_key key = window_key_of(dst);
     struct window window = { .initcwnd = 0 };
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A router: its start, for which a predecessor's rules go, and its end; its fd, its settings, and
- * the order of its work.
+ * A router: its start, for which a predecessor's rules go, and its end; the order of its work; its
+ * row.
  */
 #include "apply/routes/router.h"
 
+#include "apply/opened.h"
 #include "internal.h"
 #include "prefix.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <linux/filter.h>
 #include <stdlib.h>
 
 enum {
@@ -20,9 +19,6 @@ enum {
     MAX_INTERRUPTED = 4,
     /* Notifications read in one dispatch: in a storm each arrives alone, with little work. */
     MAX_READ = 16,
-    NOTIFICATION_BYTES = 32 * 1024,
-    /* The kernel's queue: a storm of 10,000 route changes fits. */
-    NOTIFICATION_QUEUE_BYTES = 16 * 1024 * 1024,
 };
 
 /* Whether there is work that can be done now. */
@@ -32,95 +28,41 @@ static bool can_work(const struct router *router)
            (router->scanning || router->budget > 0);
 }
 
-/*
- * Our own changes come back as notifications that carry our port. The kernel drops them before they
- * fill the queue: 10,000 routes would be 10,000 datagrams to read.
- */
-static int open_notifications(struct router *router)
+static void router_free(struct backend *backend)
 {
-    uint32_t own_port = mnl_socket_get_portid(router->channel.socket);
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct nlmsghdr, nlmsg_pid)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(own_port), 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
-    };
-    struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
-    int r = netlink_open(&router->notifications, NETLINK_ROUTE, NOTIFICATION_QUEUE_BYTES);
-
-    if (r < 0)
-        return r;
-    r = setsockopt(mnl_socket_get_fd(router->notifications), SOL_SOCKET, SO_ATTACH_FILTER, &program,
-                   sizeof(program));
-    return r < 0 ? -errno : 0;
-}
-
-/* While it is on notifications queue, up to 32 MB of the kernel's. */
-static int subscribe(struct router *router, bool is_on)
-{
-    static const int groups[] = {
-        RTNLGRP_LINK,      RTNLGRP_IPV4_ROUTE,   RTNLGRP_IPV6_ROUTE,   RTNLGRP_IPV4_RULE,
-        RTNLGRP_IPV6_RULE, RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF, RTNLGRP_NEXTHOP,
-    };
-    int option = is_on ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP, r = 0;
-
-    for (size_t i = 0; r == 0 && i < sizeof(groups) / sizeof(groups[0]); i++) {
-        r = netlink_set_option(router->notifications, option, groups[i]);
-        /* RTNLGRP_NEXTHOP needs Linux 5.3; without it there are no objects. */
-        if (groups[i] == RTNLGRP_NEXTHOP)
-            r = 0;
-    }
-    return r;
-}
-
-int router_read(struct router *router)
-{
-    _Alignas(struct nlmsghdr) char buffer[NOTIFICATION_BYTES];
-    struct netlink_walk walk = { (void *)buffer, 0 };
-    const struct nlmsghdr *message;
-    int r = netlink_receive(router->notifications, buffer, sizeof(buffer), &walk.left);
-
-    if (r == RIPTIDE_E_AGAIN)
-        return 0;
-    if (r < 0 && r != -ENOBUFS && r != -EMSGSIZE)
-        return r;
-    while ((message = netlink_next_message(&walk)))
-        plan_follow(router, message);
-    router->stats.overruns += r == -ENOBUFS;
-    router->stats.malformed += r == RIPTIDE_E_INVALID || r == -EMSGSIZE || walk.left > 0;
-    /* Anything may have changed, unless another process sent it (RIPTIDE_E_INVALID). */
-    if (r < 0 || walk.left > 0)
-        plan_resync(router);
-    return 1;
-}
-
-int router_new(struct router **routerp, const struct riptide_applier_config *config)
-{
-    struct router *router = calloc(1, sizeof(*router));
-    int r;
+    struct router *router = router_of(backend);
 
     if (!router)
-        return -ENOMEM;
-    plan_init(router, config);
-    r = netlink_init(&router->channel);
-    if (r == 0)
-        r = netlink_init(&router->dumps);
-    if (r == 0)
-        r = open_notifications(router);
-    *routerp = r == 0 ? router : router_free(router);
-    return r;
-}
-
-struct router *router_free(struct router *router)
-{
-    if (!router)
-        return NULL;
+        return;
     netlink_close(router->notifications);
     netlink_deinit(&router->channel);
     netlink_deinit(&router->dumps);
     plan_deinit(router);
     free(router);
-    return NULL;
+}
+
+static int router_new(struct backend **backendp, const struct riptide_applier_config *config,
+                      struct riptide_error *error)
+{
+    struct router *router = calloc(1, sizeof(*router));
+    int r;
+
+    if (!router)
+        return error_fill(error, -ENOMEM);
+    plan_init(router, config);
+    r = netlink_init(&router->channel);
+    if (r == 0)
+        r = netlink_init(&router->dumps);
+    if (r == 0)
+        r = notifications_open(router);
+    if (r < 0) {
+        router_free(&router->backend);
+        return error_fill(error, r);
+    }
+    router->backend.row = &routes_row;
+    router->backend.fd = mnl_socket_get_fd(router->notifications);
+    *backendp = &router->backend;
+    return 0;
 }
 
 static int scan(struct router *router, uint32_t parts)
@@ -167,25 +109,31 @@ static void say_removed(const struct router *router, const char *what, struct ri
     error_set(error, "%srules %u, routes %u", what, router->removed.rules, router->removed.routes);
 }
 
-int router_start(struct router *router, bool has_rules, struct riptide_error *error)
+/*
+ * Removes what a killed router has left; with rules it refuses to start where another program uses
+ * our table, and puts the rules in place. Without rules that use does not matter. A dry run only
+ * refuses. After an error, which has a line, no rule of ours remains.
+ */
+static int start(struct router *router, bool has_rules, struct riptide_error *error)
 {
     uint32_t parts = has_rules ? SCAN_ALL : SCAN_RULES | SCAN_ROUTES;
     /* Changes since the scan of the start wait as events. */
-    int r = has_rules ? subscribe(router, true) : 0;
+    int r = has_rules ? notifications_subscribe(router, true) : 0;
 
+    router->now_ns = read_clock(CLOCK_BOOTTIME);
     router->is_claimed = !router->config.dry_run;
     /* A predecessor's also where a conflict prevents the start: they lead TCP to old routes. */
     if (r == 0)
         r = remove_unknown(router, parts);
     if (r == 0 && has_rules)
         r = plan_check_place(router, error);
-    if (r == 0 && has_rules && router->is_claimed && !router->is_paused)
+    if (r == 0 && has_rules && router->is_claimed && !router->backend.paused)
         r = sync_rules(router, error);
     if (r < 0 && router->is_claimed)
         remove_unknown(router, SCAN_RULES);
     router->is_claimed &= r == 0 && has_rules;
     if (r < 0) {
-        subscribe(router, false);
+        notifications_subscribe(router, false);
         return error_fill(error, r);
     }
     router->budget = BUDGET_MAX; /* whatever the scan of the start has cost */
@@ -195,8 +143,20 @@ int router_start(struct router *router, bool has_rules, struct riptide_error *er
     return 0;
 }
 
-int router_stop(struct router *router)
+static int router_start(struct backend *backend, struct riptide_error *error)
 {
+    return start(router_of(backend), true, error);
+}
+
+static int router_clean(struct backend *backend, struct riptide_error *error)
+{
+    return start(router_of(backend), false, error);
+}
+
+/* The rules are removed already, as it is paused: those that remain, all routes, all destinations. */
+static int router_stop(struct backend *backend)
+{
+    struct router *router = router_of(backend);
     int r = 0;
 
     if (router->is_claimed) {
@@ -204,7 +164,7 @@ int router_stop(struct router *router)
         r = remove_unknown(router, SCAN_RULES | SCAN_ROUTES);
         router->is_claimed = false;
     }
-    subscribe(router, false);
+    notifications_subscribe(router, false);
     router->has_work = false;
     return r;
 }
@@ -228,27 +188,29 @@ int router_flush(struct router *router, struct riptide_error *error)
     return r;
 }
 
-bool router_find_given(const struct router *router, const struct riptide_prefix *dst,
-                       uint32_t *initcwnd, uint64_t *since_ns)
+void router_annotate(const struct router *router, struct riptide_sample *sample, uint64_t now_ns)
 {
-    const struct target *target = targets_find(&router->targets, dst);
-    const struct rule_state *rule = &router->own[family_index(dst->family)];
+    const struct target *target = targets_find(&router->targets, &sample->dst);
+    const struct rule_state *rule = &router->own[family_index(sample->dst.family)];
 
     if (!target || target->kernel != KERNEL_CURRENT || target->is_not_taken || !rule->is_in_place ||
         router->config.dry_run)
-        return false;
-    *initcwnd = target->written.initcwnd;
-    *since_ns = rule->since_ns > target->written_ns ? rule->since_ns : target->written_ns;
-    return true;
+        return;
+    opened_by_route(sample, target->written.initcwnd,
+                    rule->since_ns > target->written_ns ? rule->since_ns : target->written_ns,
+                    now_ns);
 }
 
-bool router_is_in_force(const struct router *router)
+/* Whether rules lead to all routes. */
+static bool router_is_in_force(const struct backend *backend)
 {
+    const struct router *router = router_of(backend);
+
     for (int i = 0; i < 2; i++) {
         if (router->targets.n_in_kernel[i] > 0 && !router->own[i].is_in_place)
             return false;
     }
-    return router->is_claimed && !router->is_paused;
+    return router->is_claimed && !backend->paused;
 }
 
 /*
@@ -260,7 +222,7 @@ static int read_notifications(struct router *router)
     int removed, r = 1;
 
     for (int n = 0; r > 0 && n < MAX_READ; n++) {
-        r = router_read(router);
+        r = notifications_read(router);
         removed = sync_remove(router);
         r = removed < 0 ? removed : r;
     }
@@ -283,16 +245,20 @@ static int work(struct router *router)
     } else if (router->targets.n_due[WORK_SYNC] > 0) {
         r = sync_targets(router);
     } else {
-        if (router->is_claimed && !router->is_paused)
+        if (router->is_claimed && !router->backend.paused)
             r = sync_rules(router, NULL);
         router->has_work = r != 0;
     }
     return r < 0 ? r : sync_remove(router);
 }
 
-int router_dispatch(struct router *router)
+static int router_dispatch(struct backend *backend)
 {
-    int r = work(router);
+    struct router *router = router_of(backend);
+    int r;
+
+    router->now_ns = read_clock(CLOCK_BOOTTIME);
+    r = work(router);
 
     if (r >= 0)
         router->n_setbacks = 0;
@@ -309,13 +275,96 @@ int router_dispatch(struct router *router)
     return r > 0 || can_work(router) ? RIPTIDE_E_MORE : 0;
 }
 
-int router_set_paused(struct router *router, bool is_paused)
+/* Removes the rules until the end of the pause. */
+static int router_set_paused(struct backend *backend)
 {
-    router->is_paused = is_paused;
-    if (is_paused) {
+    struct router *router = router_of(backend);
+
+    if (backend->paused) {
         plan_remove_rules(router);
         return sync_remove(router);
     }
     router->has_work |= router->is_claimed;
     return 0;
 }
+
+static int router_set(struct backend *backend, const struct riptide_wanted *wanted)
+{
+    return plan_want(router_of(backend), wanted);
+}
+
+static void router_tick(struct backend *backend, uint32_t n_seconds)
+{
+    plan_tick(router_of(backend), n_seconds);
+}
+
+static int router_pop(struct backend *backend, struct riptide_route *route)
+{
+    struct targets *targets = &router_of(backend)->targets;
+    struct target *target = targets_take(targets, WORK_POP);
+
+    if (!target)
+        return RIPTIDE_E_AGAIN;
+    target_show(target, route);
+    targets_forget_if_done(targets, target);
+    return 0;
+}
+
+static int router_find(const struct backend *backend, const struct riptide_prefix *dst,
+                       struct riptide_route *route)
+{
+    const struct target *target = targets_find(&router_of(backend)->targets, dst);
+
+    if (!target)
+        return RIPTIDE_E_UNKNOWN;
+    target_show(target, route);
+    return 0;
+}
+
+static void router_give_stats(const struct backend *backend, struct riptide_applier_stats *stats)
+{
+    const struct router *router = router_of(backend);
+    const struct targets *targets = &router->targets;
+
+    for (int i = 0; i < 2; i++) {
+        const struct rule_state *rule = &router->own[i];
+        enum riptide_reason code = RIPTIDE_REASON_NONE;
+
+        /* During a pause a rule is still in place if its removal has failed. */
+        if (!backend_is_in_use(backend))
+            code = RIPTIDE_REASON_OTHER_BACKEND;
+        else if (!rule->is_in_place)
+            code = backend->paused ? backend->paused : rule->reason;
+        stats->rules_reason_code[i] = code;
+        stats->rules_reason[i] = code == backend->paused ? backend->paused_text : reason_text(code);
+    }
+    if (backend_is_in_use(backend))
+        stats->is_idle &= !router->has_work;
+    stats->routes = targets->n_in_kernel[0] + targets->n_in_kernel[1];
+    stats->routes_not_taken = targets->n_not_taken;
+    stats->left_alone = targets->n_left_alone;
+    stats->written = router->stats.written;
+    stats->failed = router->stats.failed;
+    stats->overruns = router->stats.overruns;
+    stats->rule_removals = router->stats.rule_removals;
+    stats->malformed =
+        router->stats.malformed + router->channel.malformed + router->dumps.malformed;
+}
+
+const struct backend_row routes_row = {
+    .bit = RIPTIDE_ROUTES,
+    .traits = RIPTIDE_REACHES_KERNEL | RIPTIDE_USES_RULES,
+    .new = router_new,
+    .free = router_free,
+    .start = router_start,
+    .clean = router_clean,
+    .stop = router_stop,
+    .set_paused = router_set_paused,
+    .set = router_set,
+    .tick = router_tick,
+    .dispatch = router_dispatch,
+    .pop = router_pop,
+    .find = router_find,
+    .is_in_force = router_is_in_force,
+    .give_stats = router_give_stats,
+};

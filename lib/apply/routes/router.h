@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The router: gives windows by routes. The functions for the applier (../applier.c) are as those of
- * apply.h; those below work on its data. Errors are those of netlink.h unless stated otherwise.
- * router_dispatch needs up to 48 KB of stack: a datagram of notifications has 32 KB.
+ * The router: gives windows by routes. Errors are those of netlink.h unless stated otherwise. Its
+ * dispatch needs up to 48 KB of stack: a datagram of notifications has 32 KB.
  */
 #ifndef RIPTIDE_LIB_APPLY_ROUTER_H
 #define RIPTIDE_LIB_APPLY_ROUTER_H
 
+#include "apply/backend.h"
 #include "apply/routes/routing.h"
 #include "apply/routes/rule.h"
 #include "apply/routes/targets.h"
@@ -50,6 +50,7 @@ struct rule_state {
 };
 
 struct router {
+    struct backend backend;
     struct riptide_applier_config config;
     struct targets targets;
     struct routing routing;
@@ -72,44 +73,27 @@ struct router {
     struct netlink channel; /* for requests */
     struct netlink dumps;   /* of a scan: a socket of its own, as requests must not wait for it */
     struct mnl_socket *notifications; /* whose fd is readable for router_dispatch */
-    bool is_paused;                   /* rules stay away */
     bool is_asked;                    /* the request of a scan's present dump was sent */
     uint32_t n_scanned;               /* messages of scans so far */
     bool is_interrupted;              /* a change interrupted a dump */
     uint32_t n_setbacks; /* successive dispatches that began anew after a temporary error */
 };
 
-/* In the namespace of the calling thread. The configuration has been checked. */
-int router_new(struct router **routerp, const struct riptide_applier_config *config);
-struct router *router_free(struct router *router);
+extern const struct backend_row routes_row;
 
-/*
- * Removes what a killed router has left, refuses to start where another program uses our
- * table, puts the rules in place. Without rules, for the program, that use does not matter. A dry
- * run only refuses. Errors as riptide_applier_start, each with a line: no rule of ours remains.
- */
-int router_start(struct router *router, bool has_rules, struct riptide_error *error);
-
-/* Of a paused one: removes its routes, and the rules that remain, forgets all destinations. */
-int router_stop(struct router *router);
+static inline struct router *router_of(const struct backend *backend)
+{
+    return (struct router *)backend;
+}
 
 /* Removes those of any process, whether it was started or not; `error` says which, as apply.h. */
 int router_flush(struct router *router, struct riptide_error *error);
 
 /*
- * The window with which connections to `dst` open by a route of ours, and since when both the route
- * and the rule that leads to it have been there (CLOCK_BOOTTIME). Returns whether there is one.
+ * Says how the connection of a sample opened, if it did by a route of ours: after both the route
+ * and the rule that leads to it were there. now_ns: CLOCK_BOOTTIME.
  */
-bool router_find_given(const struct router *router, const struct riptide_prefix *dst,
-                       uint32_t *initcwnd, uint64_t *since_ns);
-
-/* Whether rules lead to all routes. */
-bool router_is_in_force(const struct router *router);
-
-/* Removes the rules until the end of the pause. */
-int router_set_paused(struct router *router, bool is_paused);
-
-int router_dispatch(struct router *router);
+void router_annotate(const struct router *router, struct riptide_sample *sample, uint64_t now_ns);
 
 /*
  * plan.c, pure except for memory: events and the kernel's answers add work, router.c says in which
@@ -170,7 +154,13 @@ int sync_remove(struct router *router);
  */
 int sync_check_rules(struct router *router, int i);
 
-/* router.c: reads one buffer of notifications. Returns 1 where there was one. */
-int router_read(struct router *router);
+/* notifications.c: opens their socket, to which the kernel sends none yet. */
+int notifications_open(struct router *router);
+
+/* While it is on notifications queue, up to 32 MB of the kernel's. */
+int notifications_subscribe(struct router *router, bool is_on);
+
+/* Reads one buffer of notifications. Returns 1 where there was one. */
+int notifications_read(struct router *router);
 
 #endif

@@ -53,7 +53,7 @@ static void take_tcp(struct router *router, struct target *target, const struct 
     const bool has_route = target->kernel != KERNEL_ABSENT;
     const bool route_will_come =
         target_plan(target).is_put && target->reported.state != RIPTIDE_ROUTE_FAILED;
-    const bool rule_will_come = !rule->reason && router->is_claimed && !router->is_paused;
+    const bool rule_will_come = !rule->reason && router->is_claimed && !router->backend.paused;
     struct route route = { .table = 0 };
 
     if (answer->nlmsg_type == RTM_NEWROUTE && route_parse(&route, answer) < 0)
