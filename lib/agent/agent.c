@@ -94,6 +94,7 @@ RIPTIDE_PUBLIC struct riptide_agent *riptide_agent_free(struct riptide_agent *ag
 RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error)
 {
     const struct riptide_applier_config *applier = &agent->stages.applier;
+    uint32_t traits;
     int r;
 
     error_set(error, "%s", "");
@@ -116,12 +117,12 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     }
     agent->is_started = true;
     agent->backend = agent_applier_stats(agent).backend;
-    if (agent->stages.has_prefixes && agent->backend == RIPTIDE_ROUTES)
+    traits = riptide_backend_traits(agent->backend);
+    if (agent->stages.has_prefixes && !(traits & RIPTIDE_TAKES_PREFIXES))
         snprintf(agent->why, sizeof(agent->why),
                  "%s; prefixes get no windows, as routes serve single addresses",
                  agent_applier_stats(agent).why);
-    /* Where only routes give windows no connection can be drawn. */
-    if (agent->backend & RIPTIDE_PROGRAM && !applier->dry_run)
+    if (traits & RIPTIDE_HOLDS_OUT && !applier->dry_run)
         agent->experiment.holdout_percent = applier->holdout_percent;
     agent->experiment.seed = applier->holdout_seed;
     /* Behind what a predecessor had left. */
@@ -215,8 +216,9 @@ static const char *events_reason(const struct riptide_agent *agent)
 static bool pop_reason(struct riptide_agent *agent)
 {
     const struct riptide_applier_stats stats = agent_applier_stats(agent);
+    const bool has_rules = riptide_backend_traits(stats.backend) & RIPTIDE_USES_RULES;
 
-    for (size_t i = 0; i < 2 && stats.backend & RIPTIDE_ROUTES; i++) {
+    for (size_t i = 0; i < 2 && has_rules; i++) {
         if (is_news(agent, &agent->told.rules[i], stats.rules_reason[i], RIPTIDE_AGENT_RULES,
                     families[i]))
             return true;
@@ -255,8 +257,9 @@ RIPTIDE_PUBLIC int riptide_agent_pop(struct riptide_agent *agent,
         agent->event.kind = RIPTIDE_AGENT_WINDOW;
         window_fill(agent, &route->dst, route);
         agent->event.window = &agent->window;
-        agent->event.outcome =
-            route->backend == RIPTIDE_ROUTES ? agent->window.route : agent->window.program;
+        agent->event.outcome = riptide_backend_traits(route->backend) & RIPTIDE_USES_RULES
+                                   ? agent->window.route
+                                   : agent->window.program;
     } else if (!pop_reason(agent) && !pop_round(agent)) {
         return RIPTIDE_E_AGAIN;
     }

@@ -45,7 +45,8 @@ static int stages_join(struct stages *stages, struct riptide_error *error)
         return error_set_field(error, "estimator.ttl_ns",
                                "must be longer than the interval, or windows expire at once");
     stages->has_prefixes = has_prefixes4 || has_prefixes6;
-    if (stages->has_prefixes && applier->backend == RIPTIDE_ROUTES)
+    if (stages->has_prefixes &&
+        !(riptide_backend_traits(applier->backend) & RIPTIDE_TAKES_PREFIXES))
         return error_set_field(
             error, has_prefixes4 ? "estimator.prefix_len4" : "estimator.prefix_len6",
             "a prefix; routes serve single addresses, the program serves prefixes");

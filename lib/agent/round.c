@@ -174,7 +174,8 @@ static void enter_closed(struct riptide_agent *agent, const struct riptide_sampl
     riptide_estimator_find(agent->estimator, &sample->dst, &before);
     if (sample->initcwnd > 0)
         agent->closed_with_window++;
-    else if (sample->arm == RIPTIDE_ARM_NONE && before.cwnd > 0)
+    else if (sample->arm == RIPTIDE_ARM_NONE && before.cwnd > 0 &&
+             riptide_backend_traits(agent->backend) & RIPTIDE_REACHES_KERNEL)
         agent->closed_without++;
     if (experiment->holdout_percent == 0 || (sample->arm == RIPTIDE_ARM_NONE && before.cwnd == 0))
         return;

@@ -11,7 +11,8 @@ static bool find_given(const struct riptide_agent *agent, enum riptide_backend b
                        struct riptide_route *given)
 {
     const struct riptide_estimate *estimate = agent->window.estimate;
-    bool is_simulated = backend == RIPTIDE_PROGRAM && agent->stages.applier.dry_run;
+    bool is_simulated =
+        riptide_backend_traits(backend) & RIPTIDE_NEEDS_BPF && agent->stages.applier.dry_run;
     const struct riptide_route *found;
 
     if (!(agent->backend & backend) || agent->round == ROUND_STOPPED)
@@ -118,7 +119,7 @@ int agent_pop_route(struct riptide_agent *agent, const struct riptide_route **ro
 {
     int r = riptide_applier_pop(agent->applier, routep);
 
-    if (r == 0 && (*routep)->backend == RIPTIDE_ROUTES)
+    if (r == 0 && riptide_backend_traits((*routep)->backend) & RIPTIDE_USES_RULES)
         riptide_estimator_set_base(agent->estimator, &(*routep)->dst, (*routep)->base_initcwnd);
     return r;
 }
