@@ -26,7 +26,8 @@ static int settle(struct settings *settings, struct riptide_error *error)
     if (settings->once && !applier->dry_run && applier->backend == RIPTIDE_AUTO)
         applier->backend = RIPTIDE_ROUTES;
     if (applier->holdout_percent == SETTINGS_NOT_GIVEN)
-        applier->holdout_percent = applier->backend == RIPTIDE_ROUTES ? 0 : HOLDOUT_PERCENT;
+        applier->holdout_percent =
+            riptide_backend_traits(applier->backend) & RIPTIDE_HOLDS_OUT ? HOLDOUT_PERCENT : 0;
     settings->agent.observer = &settings->observer;
     settings->agent.estimator = &settings->estimator;
     settings->agent.applier = applier;
@@ -35,7 +36,8 @@ static int settle(struct settings *settings, struct riptide_error *error)
     if (settings->flush && (settings->check || applier->dry_run))
         return refuse(error, -EINVAL,
                       "--flush removes rules and routes, --check and --dry-run nothing: not both");
-    if (settings->once && applier->backend != RIPTIDE_ROUTES && !applier->dry_run)
+    if (settings->once && !applier->dry_run &&
+        riptide_backend_traits(applier->backend) & RIPTIDE_ENDS_WITH_PROCESS)
         return refuse(error, -EINVAL,
                       "--once leaves routes; windows by the program end with "
                       "riptided: --apply routes");

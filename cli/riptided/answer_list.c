@@ -96,12 +96,12 @@ static json_t *row_json(const struct riptide_window *window, bool is_off)
 
     if (is_given(window->route)) {
         row.given = window->route;
-        row.by |= RIPTIDE_ROUTES;
+        row.by |= window->route->backend;
     }
     /* The program decides where both give one. */
     if (is_given(window->program)) {
         row.given = window->program;
-        row.by |= RIPTIDE_PROGRAM;
+        row.by |= window->program->backend;
     }
     for (size_t i = 0; i < N_COLUMNS; i++)
         json_array_append_new(elements, columns[i].put(&row));

@@ -27,7 +27,7 @@ static bool find_off(const struct health *health, struct diagnosis *found)
 {
     const struct riptide_agent_stats *agent = riptide_agent_get_stats(health->agent);
     const struct riptide_applier_stats *stats = agent->applier;
-    const bool has_routes = stats->backend & RIPTIDE_ROUTES;
+    const bool has_routes = riptide_backend_traits(stats->backend) & RIPTIDE_USES_RULES;
     const char *v4 = has_routes ? stats->rules_reason[0] : stats->program_reason;
     const char *v6 = has_routes ? stats->rules_reason[1] : stats->program_reason;
 

@@ -14,7 +14,7 @@ struct riptide_program_counts health_count_opened(const struct health *health)
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(health->agent);
     struct riptide_program_counts opened = stats->applier->program;
 
-    if (stats->applier->backend & RIPTIDE_PROGRAM)
+    if (riptide_backend_traits(stats->applier->backend) & RIPTIDE_COUNTS_OPENED)
         return opened;
     /* The kernel does not count what opens by a route: agents count those that close. */
     if (!health->settings->applier.dry_run)
@@ -48,7 +48,7 @@ bool health_has_program(const struct health *health)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
 
-    return (stats->backend & RIPTIDE_PROGRAM) && !stats->program_reason;
+    return riptide_backend_traits(stats->backend) & RIPTIDE_NEEDS_BPF && !stats->program_reason;
 }
 
 /*
@@ -104,7 +104,8 @@ void health_note(struct health *health, const struct riptide_agent_event *event)
 {
     if (event->kind == RIPTIDE_AGENT_TICK)
         note_tick(health, event->tick);
-    if (event->kind == RIPTIDE_AGENT_WINDOW && event->outcome->backend == RIPTIDE_PROGRAM)
+    if (event->kind == RIPTIDE_AGENT_WINDOW &&
+        !(riptide_backend_traits(event->outcome->backend) & RIPTIDE_USES_RULES))
         health->program_error = event->outcome->error;
     if (event->kind == RIPTIDE_AGENT_FAILED) {
         snprintf(health->failure, sizeof(health->failure), "%s", event->reason);

@@ -41,7 +41,8 @@ static void put_windows(FILE *out, const struct health *health, size_t n_hints)
         "Whether our rules are in place, so that TCP uses our routes.");
     put(out, "riptide_rules_in_place{family=\"ipv6\"}", !is_dry && !applier->rules_reason[1], NULL);
     put(out, "riptide_program_in_place",
-        !is_dry && applier->backend & RIPTIDE_PROGRAM && !applier->program_reason,
+        !is_dry && riptide_backend_traits(applier->backend) & RIPTIDE_NEEDS_BPF &&
+            !applier->program_reason,
         "Whether the program gives windows.");
     put(out, "riptide_routes{state=\"applied\"}", (double)applier->routes,
         "Destinations by the state of their route.");

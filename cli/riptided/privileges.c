@@ -38,7 +38,8 @@ int privileges_drop(bool is_dry, enum riptide_backend backend, struct riptide_er
 {
     struct __user_cap_header_struct header;
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-    const uint64_t kept = backend == RIPTIDE_ROUTES ? NET_ADMIN : NET_ADMIN | BPF;
+    const uint64_t kept =
+        riptide_backend_traits(backend) & RIPTIDE_NEEDS_BPF ? NET_ADMIN | BPF : NET_ADMIN;
     bool has_more = false;
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || read_capabilities(&header, data) < 0)

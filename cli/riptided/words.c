@@ -19,7 +19,8 @@ const char *words_verdict(const struct riptide_verdict *verdict)
 void words_route(const struct riptide_route *route, char text[WORDS_BYTES])
 {
     const char *state = riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state);
-    const char *by = route->backend == RIPTIDE_PROGRAM ? " by the program" : "";
+    const bool is_route = riptide_backend_traits(route->backend) & RIPTIDE_USES_RULES;
+    const char *by = is_route ? "" : " by the program";
     const bool has_window =
         route->state == RIPTIDE_ROUTE_APPLIED || route->state == RIPTIDE_ROUTE_FAILED;
     const char *reason = route->reason;
