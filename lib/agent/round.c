@@ -62,8 +62,8 @@ static void give_up_dump(struct riptide_agent *agent, int error)
     end_observing(agent, false);
 }
 
-/* Hands over a part of the computed windows in each dispatch. */
-static int hand_over(struct riptide_agent *agent)
+/* Hands over a part of the computed windows in each dispatch; the applier writes them. */
+static void hand_over(struct riptide_agent *agent)
 {
     int r;
 
@@ -73,7 +73,7 @@ static int hand_over(struct riptide_agent *agent)
 
         if (riptide_estimator_pop(agent->estimator, &estimate) != 0) {
             agent->round = ROUND_APPLYING;
-            break;
+            return;
         }
         wanted = (struct riptide_wanted){
             .dst = estimate->dst,
@@ -92,11 +92,10 @@ static int hand_over(struct riptide_agent *agent)
             riptide_estimator_unpop(agent->estimator);
             note_failure(agent, "windows wait for the next round", r);
             agent->round = ROUND_APPLYING;
-            break;
+            return;
         }
         agent->overflow += r == RIPTIDE_E_FULL;
     }
-    return agent->round == ROUND_HANDING ? 0 : round_on_applier(agent);
 }
 
 /*
@@ -285,8 +284,10 @@ int round_on_timer(struct riptide_agent *agent)
 {
     uint64_t n_expirations, now_ns = read_clock(CLOCK_BOOTTIME);
 
-    if (agent->round == ROUND_HANDING)
-        return hand_over(agent);
+    if (agent->round == ROUND_HANDING) {
+        hand_over(agent);
+        return agent->round == ROUND_APPLYING ? round_on_applier(agent) : 0;
+    }
     if (read(agent->timer_fd, &n_expirations, sizeof(n_expirations)) < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
     /* The next round begins one interval after this one began; missed rounds are skipped. */
