@@ -154,6 +154,17 @@ static struct given given_of(const struct riptide_estimate *estimate)
     };
 }
 
+/* To be popped, once. */
+static void set_changed(struct riptide_estimator *estimator, struct destination *destination,
+                        uint32_t slot)
+{
+    if (destination->flags & IS_CHANGED)
+        return;
+    destination->flags |= IS_CHANGED;
+    destination->next_changed = estimator->changed;
+    estimator->changed = slot;
+}
+
 void destination_refresh(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
@@ -161,11 +172,8 @@ void destination_refresh(struct riptide_estimator *estimator, uint32_t slot)
     struct given given = given_of(&estimate);
 
     destination->cwnd = given.cwnd;
-    if (destination->flags & IS_CHANGED || memcmp(&given, &destination->popped, sizeof(given)) == 0)
-        return;
-    destination->flags |= IS_CHANGED;
-    destination->next_changed = estimator->changed;
-    estimator->changed = slot;
+    if (memcmp(&given, &destination->popped, sizeof(given)) != 0)
+        set_changed(estimator, destination, slot);
 }
 
 /* Whether it has a window, or had samples that gave none. */
@@ -371,8 +379,10 @@ RIPTIDE_PUBLIC void riptide_estimator_unpop(struct riptide_estimator *estimator)
     const uint32_t slot = prefix_table_find(&estimator->table, &estimator->popped.dst);
 
     if (slot != NONE) {
-        destination_at(estimator, slot)->popped = not_known;
-        destination_refresh(estimator, slot);
+        struct destination *destination = destination_at(estimator, slot);
+
+        destination->popped = not_known;
+        set_changed(estimator, destination, slot);
     } else {
         /* It gave way to another one, and is still behind the last element of the array. */
         estimator->n_withdrawn++;
