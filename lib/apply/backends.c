@@ -16,14 +16,16 @@ const struct backend_row *const backend_rows[ROWS] = {
 
 RIPTIDE_PUBLIC uint32_t riptide_backend_traits(uint32_t backend)
 {
-    uint32_t left = backend == RIPTIDE_AUTO ? RIPTIDE_BOTH : backend, traits = 0;
+    const bool is_both = backend == RIPTIDE_AUTO || backend == RIPTIDE_BOTH;
+    uint32_t traits = 0;
 
     for (int i = 0; i < ROWS; i++) {
-        if (left & backend_rows[i]->bit)
+        const enum riptide_backend bit = backend_rows[i]->bit;
+
+        if (backend == bit || (is_both && bit & RIPTIDE_BOTH))
             traits |= backend_rows[i]->traits;
-        left &= ~(uint32_t)backend_rows[i]->bit;
     }
-    return left == 0 ? traits : 0;
+    return traits;
 }
 
 static void use(struct backends *backends, uint32_t in_use)

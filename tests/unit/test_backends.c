@@ -27,8 +27,13 @@ TEST(each_backend_has_its_traits_and_auto_those_of_all_from_which_it_chooses)
     }
 }
 
-TEST(what_is_no_backend_has_no_traits)
+TEST(what_is_no_backend_has_no_traits_and_no_name)
 {
-    assert_int_equal(riptide_backend_traits(RIPTIDE_BOTH + 1), 0);
-    assert_int_equal(riptide_backend_traits(RIPTIDE_ROUTES | UINT32_C(1) << 31), 0);
+    for (uint32_t backend = 0; backend < 256; backend++) {
+        const bool is_known = backend <= RIPTIDE_BOTH;
+        const char *name = riptide_name(RIPTIDE_NAMES_BACKEND, backend);
+
+        assert_int_equal(riptide_backend_traits(backend) != 0, is_known);
+        assert_int_equal(strcmp(name, "unknown") != 0, is_known);
+    }
 }

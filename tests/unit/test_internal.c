@@ -49,7 +49,6 @@ TEST(each_value_has_a_name)
 {
     static const uint32_t last[] = {
         [RIPTIDE_NAMES_OUTCOME] = RIPTIDE_E_LEFT_OUT,
-        [RIPTIDE_NAMES_BACKEND] = RIPTIDE_BOTH,
         [RIPTIDE_NAMES_ROUTE_STATE] = RIPTIDE_ROUTE_FAILED,
         [RIPTIDE_NAMES_EVENT] = RIPTIDE_AGENT_DESTROY_EVENTS,
         [RIPTIDE_NAMES_ARM] = RIPTIDE_ARM_HOLDOUT,
@@ -58,6 +57,9 @@ TEST(each_value_has_a_name)
     };
 
     EACH(names, last) {
+        /* Backends are bits: test_backends.c. */
+        if (unit_row == RIPTIDE_NAMES_BACKEND)
+            continue;
         for (uint32_t n = 0; n <= *names + 1; n++) {
             const char *name = riptide_name((enum riptide_names)unit_row, n);
 
