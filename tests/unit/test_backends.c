@@ -6,24 +6,29 @@
 
 TEST(each_backend_has_its_traits_and_auto_those_of_all_from_which_it_chooses)
 {
+    static const uint32_t backends[] = { RIPTIDE_ROUTES, RIPTIDE_PROGRAM };
     static const struct {
-        uint32_t trait;
-        bool is_of_routes, is_of_program;
+        uint32_t trait, backends;
     } rows[] = {
-        { RIPTIDE_REACHES_KERNEL, true, true },     { RIPTIDE_TAKES_PREFIXES, false, true },
-        { RIPTIDE_TAKES_CGROUP, false, true },      { RIPTIDE_PACES, false, true },
-        { RIPTIDE_HOLDS_OUT, false, true },         { RIPTIDE_COUNTS_OPENED, false, true },
-        { RIPTIDE_NEEDS_BPF, false, true },         { RIPTIDE_USES_RULES, true, false },
-        { RIPTIDE_ENDS_WITH_PROCESS, false, true },
+        { RIPTIDE_REACHES_KERNEL, RIPTIDE_ROUTES | RIPTIDE_PROGRAM },
+        { RIPTIDE_TAKES_PREFIXES, RIPTIDE_PROGRAM },
+        { RIPTIDE_TAKES_CGROUP, RIPTIDE_PROGRAM },
+        { RIPTIDE_PACES, RIPTIDE_PROGRAM },
+        { RIPTIDE_HOLDS_OUT, RIPTIDE_PROGRAM },
+        { RIPTIDE_COUNTS_OPENED, RIPTIDE_PROGRAM },
+        { RIPTIDE_NEEDS_BPF, RIPTIDE_PROGRAM },
+        { RIPTIDE_USES_RULES, RIPTIDE_ROUTES },
+        { RIPTIDE_ENDS_WITH_PROCESS, RIPTIDE_PROGRAM },
     };
 
     EACH(row, rows) {
-        const bool is_of_any = row->is_of_routes || row->is_of_program;
+        for (size_t i = 0; i < COUNT(backends); i++) {
+            const bool has_it = riptide_backend_traits(backends[i]) & row->trait;
 
-        assert_row(!(riptide_backend_traits(RIPTIDE_ROUTES) & row->trait) == !row->is_of_routes);
-        assert_row(!(riptide_backend_traits(RIPTIDE_PROGRAM) & row->trait) == !row->is_of_program);
-        assert_row(!(riptide_backend_traits(RIPTIDE_BOTH) & row->trait) == !is_of_any);
-        assert_row(!(riptide_backend_traits(RIPTIDE_AUTO) & row->trait) == !is_of_any);
+            assert_row(has_it == ((row->backends & backends[i]) != 0));
+        }
+        assert_row(riptide_backend_traits(RIPTIDE_BOTH) & row->trait);
+        assert_row(riptide_backend_traits(RIPTIDE_AUTO) & row->trait);
     }
 }
 
