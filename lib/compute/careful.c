@@ -3,103 +3,142 @@
  * Policy "careful": slow start and AIMD, but from connection to connection.
  *
  * The evidence is the first flight of each connection: the segments that it sent of its initial
- * window. Flights that fill the window and fit raise it for later connections. Where flights lose,
- * they are paced first, and the window is cut if they lose then as well. A loss counts by the round
- * trips that it cost, and flights that share a round trip count as one. docs/policies.md has the rule
- * with examples and figures. Pure.
+ * window. Flights that fill the window and lose nothing raise it for later connections. Where
+ * flights lose, later ones are paced first; where paced ones lose as well, the window is cut. A loss
+ * counts by the round trips that it cost. Flights that share a round trip count as one.
+ *
+ * The file has the constants first, by what they decide, and then the memory of a destination. It
+ * goes on with what one connection shows of its first flight, whether that connection is of the
+ * destination's path, how its flight is counted, and what a tick makes of the counts.
+ * docs/policies.md has the rule with examples and figures. Pure.
  */
 #include "estimator.h"
 #include "window_rules.h"
 
 /*
- * Two counters decide, from 0 on.
+ * Two counters decide. Both begin at 0 and never fall below it.
  *
- * `fitting` counts flights that filled the window and fit: +1 for each. A lossy flight takes 2 away,
- * so twice as many must fit as lose.
+ * `fitting` counts towards a raise. A flight that filled the window and fit adds 1. A lossy flight
+ * takes LOSSY_FITTING away, so that more than twice as many must fit as lose.
  *
- * `against` counts lossy flights: a step of at least LOSSY_AT_ONCE, or of LOSSY_PACED if flights are
- * paced, and -1 for each flight without losses. So it rises where more than a fifth of the flights
- * lose, of paced ones a third. Fewer losses are tolerated: other traffic fills a path at times, and
+ * `against` counts towards pacing or a cut. A lossy flight adds a step, and any other flight takes 1
+ * away. So with steps of 4 it rises where more than a fifth of the flights lose, and with steps of 2
+ * where more than a third do. Fewer losses are tolerated: other traffic fills a path at times, and
  * smaller flights would lose then as well.
  */
 enum {
-    TOO_LARGE = 16,     /* of `against`: four lossy flights in a row, or eight paced ones */
-    LOSSY_AT_ONCE = 4,  /* the step for a lossy flight that left at once */
-    LOSSY_PACED = 2,    /* and for a paced one */
-    LOSSY_AT_MOST = 8,  /* the largest step, so that no flight alone makes a window too large */
-    LOSSY_FITTING = -2, /* the step of `fitting` */
-};
-
-/* A raise needs `wait` flights that fit, and as many seconds: those that lose end last. */
-enum {
-    LEAST_WAIT = 4,
-    MOST_WAIT = 64, /* a known limit is tried about once a minute */
+    /* The value of `against` at which the window is too large, and at which it stops. */
+    TOO_LARGE = 16,
+    /* The step for a lossy flight that left at once, if its losses cost no more round trips. */
+    STEP_AT_ONCE = 4,
+    /*
+     * Likewise for a paced one. It is smaller, as what follows is a cut. Pacing costs at most half a
+     * round trip, but the cut of a window that other traffic fills helps nobody.
+     */
+    STEP_PACED = 2,
+    /* The largest step. It is below TOO_LARGE, so that no flight alone makes a window too large. */
+    STEP_MAX = 8,
+    LOSSY_FITTING = 2,
 };
 
 /*
- * Where connections are rare, four flights may take hours. So a window that was never cut needs
- * fewer once it is OLD_MS old, and a lossy flight counts twice where at most RARE_PER_4S opened in
- * the last seconds.
+ * A raise needs `wait` flights that fit, and a window that is `wait` seconds old. Flights alone do
+ * not suffice: of those that open together the ones with losses end last. A cut doubles `wait`, and
+ * a raise that follows a raise halves it.
+ */
+enum {
+    WAIT_MIN = 4,
+    /* A limit that was found by cuts is tried about once a minute. */
+    WAIT_MAX = 64,
+};
+
+/*
+ * Where connections are rare, four flights that fit may take hours. So a window that was never cut
+ * needs only WAIT_WHEN_OLD of them once it is OLD_MS old.
+ *
+ * The age decides, and not how rare connections are. Where many open and a third of the paced ones
+ * lose, `against` does not rise, and `fitting` reaches 2 now and then: the window doubles every 30 s
+ * until more than a third lose.
  */
 enum {
     OLD_MS = 30000,
     WAIT_WHEN_OLD = 2,
-    RARE_PER_4S = 2,
 };
+
+/* The rate of flights is a moving average of about so many seconds. */
+enum { MEAN_S = 4 };
+
+/*
+ * Where connections are rare, what doubled too far would lose for hours. So a lossy flight counts
+ * twice if it is the first one of its second, and that rate is at most RARE_PER_4S.
+ */
+enum { RARE_PER_4S = 2 };
+
+/*
+ * Flights that are on the path within so many round trips share one queue and lose together, so a
+ * step is divided by their number.
+ */
+enum { SHARED_ROUND_TRIPS = 2 };
 
 /* Slow start until the first cut, then steps as TCP's in congestion avoidance. */
 static const double growth_before_cut = 2, growth = 1.125, cut = 0.75;
 
-/* Random loss stays below 2 % of a flight; an overflow drops the tail of every flight. */
+/*
+ * A flight is lossy where more than one segment in so many was lost. Random loss stays below 2 % of
+ * a flight; an overflow drops the tail of every flight. In a flight of fewer than 50 segments a
+ * single lost one is more than that.
+ */
 enum { LOSSY_PART = 50 };
 
 /*
- * Flights that are on the path within two round trips share one queue and lose together, so a step
- * is divided by their number.
- */
-enum { ROUND_TRIPS_TOGETHER = 2 };
-
-/* The rate of flights is a mean of about so many seconds. */
-enum { MEAN_S = 4 };
-
-/*
- * A connection with losses tells about its first flight only while it is short: in a longer one
- * windows have grown, and lost, again.
+ * A connection with losses tells about its first flight only while it is short. In a longer one the
+ * window has grown and met losses of its own.
  */
 enum {
-    WINDOWS_WITH_SSTHRESH = 8, /* sent at most, in windows, if ssthresh is known */
-    WINDOWS_WITHOUT = 4,       /* and if it is not */
-    TIMES_SSTHRESH = 16, /* in ssthresh, if that shows that its losses came after the flight */
+    /* The longest such connection, in initial windows, if ssthresh is known. */
+    WINDOWS_WITH_SSTHRESH = 8,
+    /* Likewise if it is not known, as with bbr: its losses may be those of any flight. */
+    WINDOWS_WITHOUT = 4,
+    /* The longest one, in ssthresh, whose ssthresh shows that the losses came after the flight. */
+    TIMES_SSTHRESH = 16,
 };
+
+/* An ssthresh from here on is none: TCP_INFINITE_SSTHRESH in include/net/tcp.h. */
+enum { INFINITE_SSTHRESH = INT32_MAX };
 
 /* What decides whether a connection is of the path that the memory is about. */
 enum {
-    PROXY_RTT_US = 1000, /* below it, and a tenth of the path's, the peer is a proxy on this host */
-    JITTER_US = 2000,    /* differences of shorter round trips are scheduling */
-    FAR = 8,          /* connections in a row on another path; or more, as many as open in so many
-                            seconds: fewer may have met a queue, or another host of the address */
-    MSS_FADES_S = 64, /* each second the largest segment size loses a 64th, so that it halves in
-                            45 s in which no connection confirms it */
-    TCP_INFINITE_SSTHRESH = INT32_MAX, /* include/net/tcp.h */
+    /* Below this, and below a tenth of the path's, a round trip ends at a proxy on this host. */
+    PROXY_RTT_US = 1000,
+    /* Up to this, round trips differ by the scheduling of hosts. */
+    JITTER_US = 2000,
+    /*
+     * So many connections in a row on another path make that the path: at least 8, and as many as
+     * open in 8 s, up to 255. Fewer may have met a queue, or another host behind the address.
+     */
+    OTHER_PATH_MIN = 8,
+    OTHER_PATH_S = 8,
+    /* Each second the largest segment size loses a 64th: without new ones it halves in 45 s. */
+    MSS_FADES_S = 64,
 };
 
 struct careful {
-    float cwnd;           /* for coming connections, segments, before bounds; 0: none yet */
-    float against;        /* 0 to TOO_LARGE */
-    uint32_t min_rtt_us;  /* the path's smallest; 0: unknown */
-    uint32_t changed_ms;  /* when the window or its pacing changed, of the ticks' clock; wraps */
-    uint16_t judged_cwnd; /* the window, within bounds, whose flights `fitting` counts; segments;
-                             0: none of it so far */
-    uint16_t mss_bytes;   /* the largest segment size of connections */
-    uint16_t second;      /* of the last tick; wraps */
-    uint16_t flights;     /* since the tick that began that second */
-    uint16_t per_4s;      /* flights in MEAN_S seconds, a moving average of the time before */
-    uint8_t fitting;      /* 0 to `wait` */
-    uint8_t wait;         /* flights and seconds before the next raise, up to MOST_WAIT */
-    uint8_t n_far;        /* connections in a row on another path */
-    bool is_paced;        /* first flights are to be paced */
-    bool is_cut;          /* the window was cut at some time */
-    bool is_raised;       /* its last change was a raise */
+    float cwnd;            /* for coming connections, segments, before bounds; 0: none yet */
+    float against;         /* 0 to TOO_LARGE */
+    uint32_t min_rtt_us;   /* smallest round trip time of the path; 0: unknown */
+    uint32_t changed_ms;   /* when the window or its pacing changed, of the ticks' clock; wraps */
+    uint16_t judged_cwnd;  /* the window within bounds, segments, whose flights `fitting` counts;
+                              0: no flight was counted since the last change */
+    uint16_t mss_bytes;    /* largest segment size of connections, which fades; 0: unknown */
+    uint16_t rate_s;       /* the second up to which per_4s is computed; wraps */
+    uint16_t flights;      /* counted since rate_s */
+    uint16_t per_4s;       /* flights in MEAN_S seconds, a moving average up to rate_s */
+    uint8_t fitting;       /* 0 to `wait` */
+    uint8_t wait;          /* before the next raise, flights and seconds; WAIT_MIN to WAIT_MAX */
+    uint8_t n_other_paths; /* connections in a row that were on another path */
+    bool is_paced;         /* first flights are to be paced */
+    bool is_cut;           /* the window was cut at some time */
+    bool is_raised;        /* its last change was a raise */
 };
 static_assert(sizeof(struct careful) <= SMALL_MEMORY_BYTES, "memory is over its budget");
 
@@ -110,40 +149,66 @@ enum flight {
     FILLED, /* it filled the window, and fit */
 };
 
+/* Which flight of a connection met its losses. */
+enum losses { FIRST_FLIGHT, LATER_FLIGHT, ANY_FLIGHT };
+
+static bool has_ssthresh(const struct riptide_sample *sample)
+{
+    return sample->ssthresh_segs > 0 && sample->ssthresh_segs < INFINITE_SSTHRESH;
+}
+
+/* `once`: segments sent, without retransmissions. */
+static enum losses find_losses(const struct riptide_sample *sample, uint64_t once)
+{
+    const uint64_t window = sample->initcwnd, ssthresh = sample->ssthresh_segs;
+
+    if (!has_ssthresh(sample))
+        return once > WINDOWS_WITHOUT * window ? ANY_FLIGHT : FIRST_FLIGHT;
+    /*
+     * A loss in the first flight meets a congestion window of less than two of ours. Cubic leaves
+     * 0.7 of it in ssthresh, rounded down (RFC 9438, section 4.6). Above 1.4 windows the loss came
+     * later.
+     */
+    if (10 * (ssthresh + 1) > 14 * window)
+        return once > TIMES_SSTHRESH * ssthresh ? ANY_FLIGHT : LATER_FLIGHT;
+    return once > WINDOWS_WITH_SSTHRESH * window ? ANY_FLIGHT : FIRST_FLIGHT;
+}
+
 /* What the counters of a connection show about its first flight. */
 static enum flight classify(const struct riptide_sample *sample)
 {
     const uint64_t window = sample->initcwnd, lost = sample->retrans_segs;
-    const uint64_t ssthresh = sample->ssthresh_segs;
     const uint64_t once = sample->data_segs_out > lost ? sample->data_segs_out - lost : 0;
     const uint64_t first = once < window ? once : window;
-    const bool has_ssthresh = ssthresh > 0 && ssthresh < TCP_INFINITE_SSTHRESH;
-    const uint64_t most_windows = has_ssthresh ? WINDOWS_WITH_SSTHRESH : WINDOWS_WITHOUT;
+    const bool is_whole = once >= window;
 
     /* Less than half of a window does not show that the window fits. */
     if (window == 0 || !sample->flight_ended || 2 * first < window)
         return NO_FLIGHT;
-    /* The kernel's window grows only if more than half of it was in flight at once. */
-    if (lost == 0)
-        return once >= window && sample->cwnd > window ? FILLED : CLEAN;
     /*
-     * A loss in the first flight meets a congestion window of less than two of ours, of which cubic
-     * leaves 0.7 in ssthresh, rounded down (RFC 9438). Above 1.4 windows the loss came later.
+     * In slow start the kernel's window grows only where more than half of it was in flight
+     * (tcp_is_cwnd_limited in include/net/tcp.h). Otherwise the segments left one after another.
      */
-    if (has_ssthresh && 10 * (ssthresh + 1) > 14 * window)
-        return once <= TIMES_SSTHRESH * ssthresh ? FILLED : NO_FLIGHT;
-    if (once > most_windows * window)
+    if (lost == 0)
+        return is_whole && sample->cwnd > window ? FILLED : CLEAN;
+    switch (find_losses(sample, once)) {
+    case LATER_FLIGHT:
+        return FILLED;
+    case ANY_FLIGHT:
         return NO_FLIGHT;
-    /* Without ssthresh, as with bbr, losses may be of any flight. */
-    if (lost * LOSSY_PART > (has_ssthresh ? first : once))
+    case FIRST_FLIGHT:
+        break;
+    }
+    /* Without ssthresh the losses may be of any flight, so they are set against all that was sent. */
+    if (lost * LOSSY_PART > (has_ssthresh(sample) ? first : once))
         return LOSSY;
-    return once >= window ? FILLED : CLEAN;
+    return is_whole ? FILLED : CLEAN;
 }
 
 /*
- * The round trips that losses cost a closed connection: the time with data in flight, less what slow
+ * The round trips that losses cost a closed connection: its time with data in flight, less what slow
  * start from its window takes without losses. A tail that is lost on a short path waits for a timer
- * of many round trips. Of an open connection the cost is not known yet: 0.
+ * of many round trips. The cost of an open connection is not known yet, and is 0.
  */
 static double round_trips_lost(const struct riptide_sample *sample)
 {
@@ -158,22 +223,27 @@ static double round_trips_lost(const struct riptide_sample *sample)
     return greater(round_trips - expected, 0);
 }
 
-/* Brings the rate of flights, and what fades, to the second of the last tick. */
+/* Brings the rate of flights, and the segment size that fades, to the second of the last tick. */
 static void follow_seconds(struct careful *careful, uint64_t now_ns)
 {
-    uint16_t n_s = (uint16_t)(now_ns / NS_PER_S - careful->second);
-    double more, fade = lesser((double)n_s / MSS_FADES_S, 0.5);
+    const uint16_t passed_s = (uint16_t)(now_ns / NS_PER_S - careful->rate_s);
+    const double fade = lesser((double)passed_s / MSS_FADES_S, 0.5);
+    double change_per_s;
 
-    if (n_s == 0)
+    if (passed_s == 0)
         return;
-    more = (double)careful->flights / n_s - careful->per_4s / (double)MEAN_S;
-    careful->per_4s = (uint16_t)(careful->per_4s + more * lesser(n_s, MEAN_S) + 0.5);
+    change_per_s = (double)careful->flights / passed_s - careful->per_4s / (double)MEAN_S;
+    /* After MEAN_S seconds nothing is left of the former mean. */
+    careful->per_4s = (uint16_t)(careful->per_4s + change_per_s * lesser(passed_s, MEAN_S) + 0.5);
     careful->flights = 0;
-    careful->second = (uint16_t)(careful->second + n_s);
+    careful->rate_s = (uint16_t)(careful->rate_s + passed_s);
     careful->mss_bytes = (uint16_t)(careful->mss_bytes * (1 - fade) + 0.5);
 }
 
-/* Flights a second: the mean, or those of the present interval where they are more. */
+/*
+ * Flights a second: the mean, or those of the present interval where they are more. An interval_ns
+ * of less than a second, also 0 for unknown, is taken as a second.
+ */
 static double flights_per_s(const struct careful *careful, uint64_t interval_ns)
 {
     double interval_s = greater((double)interval_ns / NS_PER_S, 1);
@@ -193,40 +263,57 @@ static bool is_other_path(uint64_t now_us, uint64_t known_us)
 static void forget(struct careful *careful, uint32_t min_rtt_us)
 {
     *careful = (struct careful){ .min_rtt_us = min_rtt_us,
-                                 .second = careful->second,
+                                 .rate_s = careful->rate_s,
                                  .flights = careful->flights,
                                  .per_4s = careful->per_4s };
 }
 
 /*
- * Whether the connection is of the destination's path, by its smallest round trip time and its
- * segment size. As many in a row on another path as FAR says make that the path: all that is known
- * of the former one is forgotten.
+ * Follows the smallest round trip time of the path. Returns whether the connection is of that path.
+ * Where enough connections in a row were on another one, that becomes the path, and all that is
+ * known of the former one is forgotten.
  */
-static bool is_of_path(struct careful *careful, const struct riptide_sample *sample)
+static bool follow_rtt(struct careful *careful, const struct riptide_sample *sample)
 {
     const uint64_t now_us = sample->min_rtt_us;
-    const uint16_t mss_bytes = (uint16_t)lesser(sample->mss_bytes, ETHERNET_MSS_BYTES);
+    const bool is_proxy = now_us < PROXY_RTT_US && 10 * now_us < careful->min_rtt_us;
     const bool is_other = is_other_path(now_us, careful->min_rtt_us);
-    const double far = FAR * greater(flights_per_s(careful, 0), 1);
+    const double needed = greater(OTHER_PATH_MIN, OTHER_PATH_S * flights_per_s(careful, 0));
 
-    if (now_us < PROXY_RTT_US && 10 * now_us < careful->min_rtt_us)
+    if (is_proxy)
         return false;
-    /* Each connection once: an idle one keeps the smallest round trip of a former path. */
+    /* Each connection counts once: an idle one keeps the smallest round trip of a former path. */
     if (!sample->shown)
-        careful->n_far = is_other ? (uint8_t)(careful->n_far + 1) : 0;
-    if (is_other && careful->cwnd > 0 && careful->n_far < lesser(far, UINT8_MAX))
+        careful->n_other_paths = is_other ? (uint8_t)(careful->n_other_paths + 1) : 0;
+    /* Without a window there is nothing that another path could spoil. */
+    if (is_other && careful->cwnd > 0 && careful->n_other_paths < lesser(needed, UINT8_MAX))
         return false;
     if (is_other)
         forget(careful, 0);
     if (careful->min_rtt_us == 0 || now_us < careful->min_rtt_us)
         careful->min_rtt_us = sample->min_rtt_us;
+    return true;
+}
+
+/*
+ * Follows the largest segment size. Returns whether the connection's is more than half of it: a
+ * flight of small segments tells connections with large ones nothing.
+ */
+static bool follow_mss(struct careful *careful, const struct riptide_sample *sample)
+{
+    const uint16_t mss_bytes = (uint16_t)lesser(sample->mss_bytes, ETHERNET_MSS_BYTES);
+    const bool is_doubled = careful->mss_bytes > 0 && mss_bytes > 2 * careful->mss_bytes;
+
     /* What fitted so far were segments of less than half this size. */
-    if (careful->mss_bytes > 0 && mss_bytes > 2 * careful->mss_bytes && careful->cwnd > START_CWND)
+    if (is_doubled && careful->cwnd > START_CWND)
         forget(careful, careful->min_rtt_us);
     careful->mss_bytes = (uint16_t)greater(careful->mss_bytes, mss_bytes);
-    /* A flight of small segments tells connections with large ones nothing. */
     return 2 * mss_bytes > careful->mss_bytes;
+}
+
+static uint32_t age_ms(const struct careful *careful, uint64_t now_ns)
+{
+    return (uint32_t)(now_ns / 1000000) - careful->changed_ms;
 }
 
 /*
@@ -240,93 +327,155 @@ static void begin_judging(struct careful *careful, uint64_t now_ns)
     careful->fitting = 0;
 }
 
-/* The steps of `against` for a lossy flight, before they are divided. */
-static double lossy_steps(const struct careful *careful, const struct riptide_sample *sample)
+/*
+ * Whether a flight had the present window. A route keeps its window while the wanted one is within a
+ * step of it (window_step). Below 20 segments a raise by an eighth is within that step: then flights
+ * of the former window count as those of the raised one.
+ */
+static bool is_of_window(const struct riptide_policy_input *input,
+                         const struct riptide_sample *sample)
 {
-    double steps = careful->is_paced ? LOSSY_PACED : LOSSY_AT_ONCE;
-    bool is_rare = careful->flights == 1 && careful->per_4s <= RARE_PER_4S;
+    return window_is_near(sample->initcwnd, input->cwnd);
+}
 
-    if (is_rare)
-        steps *= 2;
-    return lesser(greater(steps, round_trips_lost(sample)), LOSSY_AT_MOST);
+/* Whether a flight is from before a cut or a change of pacing, and says nothing of the present. */
+static bool is_outdated(const struct careful *careful, const struct riptide_policy_input *input,
+                        const struct riptide_sample *sample)
+{
+    const bool is_present = is_of_window(input, sample);
+    const bool is_from_before_a_cut = !is_present && sample->initcwnd > input->cwnd;
+    const bool is_paced_otherwise = sample->paced != careful->is_paced;
+    const bool is_changing = age_ms(careful, input->now_ns) < 1000 * WAIT_MIN;
+
+    /*
+     * Some seconds after the change a flight of the present window counts in either way. A route
+     * paces nothing, and an application may have a pace of its own: all of its flights are such.
+     */
+    return is_from_before_a_cut || (is_paced_otherwise && (!is_present || is_changing));
+}
+
+/* The step of `against` for a lossy flight, before it is divided. */
+static double lossy_step(const struct careful *careful, const struct riptide_sample *sample)
+{
+    const double least = careful->is_paced ? STEP_PACED : STEP_AT_ONCE;
+    const bool is_rare = careful->flights == 1 && careful->per_4s <= RARE_PER_4S;
+
+    return lesser(greater(is_rare ? 2 * least : least, round_trips_lost(sample)), STEP_MAX);
+}
+
+/* Flights that share the queue of the path with one: as many as open in SHARED_ROUND_TRIPS. */
+static double flights_in_queue(const struct careful *careful, uint64_t interval_ns)
+{
+    const double flights =
+        flights_per_s(careful, interval_ns) * SHARED_ROUND_TRIPS * careful->min_rtt_us / 1e6;
+
+    return greater(flights, 1);
+}
+
+static void count_against(struct careful *careful, uint64_t interval_ns,
+                          const struct riptide_sample *sample, enum flight flight)
+{
+    const double step = flight == LOSSY ? lossy_step(careful, sample) : -1;
+    const double against = (double)careful->against + step / flights_in_queue(careful, interval_ns);
+
+    /* Steps that were divided add up to a little less than a whole. */
+    careful->against = (float)(against > TOO_LARGE - 0.01 ? TOO_LARGE : greater(against, 0));
+}
+
+static void count_fitting(struct careful *careful, const struct riptide_policy_input *input,
+                          const struct riptide_sample *sample, enum flight flight)
+{
+    /* A smaller flight does not show that the larger window fits. What it lost counts. */
+    const bool is_smaller = !is_of_window(input, sample) && sample->initcwnd < input->cwnd;
+    int fitting = careful->fitting;
+
+    if (flight == LOSSY)
+        fitting -= LOSSY_FITTING;
+    else if (flight == FILLED && !is_smaller)
+        fitting++;
+    careful->fitting = (uint8_t)lesser(greater(fitting, 0), careful->wait);
 }
 
 /* Counts a flight for or against the present window. */
 static void judge(struct careful *careful, const struct riptide_policy_input *input,
                   const struct riptide_sample *sample, enum flight flight)
 {
-    /* A route keeps its window while the wanted one is within a step. */
-    const bool is_present = window_is_near(sample->initcwnd, input->cwnd);
-    const bool is_larger = !is_present && sample->initcwnd > input->cwnd;
-    const bool is_smaller = !is_present && sample->initcwnd < input->cwnd;
-    const uint32_t age_ms = (uint32_t)(input->now_ns / 1000000) - careful->changed_ms;
-    /* Some connections are never paced, as routes pace nothing, or their application does it. */
-    const bool is_of_former_pace =
-        sample->paced != careful->is_paced && (!is_present || age_ms < 1000 * LEAST_WAIT);
-    double together, step = -1, against;
-    int fitting;
+    /* It depends on when pacing changed, which begin_judging may overwrite. */
+    const bool says_nothing = is_outdated(careful, input, sample);
 
     /* A hint or another bound has changed the window. */
     if (careful->judged_cwnd > 0 && careful->judged_cwnd != input->cwnd)
         begin_judging(careful, input->now_ns);
     careful->judged_cwnd = (uint16_t)input->cwnd;
+    /* As many as per_4s can hold for a second. */
     careful->flights = (uint16_t)lesser(careful->flights + 1, UINT16_MAX / MEAN_S);
-    /* From before a cut, or before flights were paced: it says nothing about the present ones. */
-    if (is_larger || is_of_former_pace)
+    /* A window that was found too large is lowered by the tick, whatever else the round brings. */
+    if (says_nothing || careful->against >= TOO_LARGE)
         return;
-    /* It was found too large; the tick lowers it. */
-    if (careful->against >= TOO_LARGE)
-        return;
-    together = flights_per_s(careful, input->interval_ns) * ROUND_TRIPS_TOGETHER *
-               careful->min_rtt_us / 1e6;
-    if (flight == LOSSY)
-        step = lossy_steps(careful, sample);
-    against = (double)careful->against + step / greater(together, 1);
-    /* Rounded steps add up to a little less. */
-    careful->against = (float)(against > TOO_LARGE - 0.01 ? TOO_LARGE : greater(against, 0));
-    /* A smaller flight does not show that the larger window fits, but what it lost counts. */
-    fitting = careful->fitting;
-    if (flight == LOSSY)
-        fitting += LOSSY_FITTING;
-    else if (flight == FILLED && !is_smaller)
-        fitting++;
-    careful->fitting = (uint8_t)lesser(greater(fitting, 0), careful->wait);
+    count_against(careful, input->interval_ns, sample, flight);
+    count_fitting(careful, input, sample, flight);
 }
 
 static enum riptide_left_out careful_add(const struct riptide_policy_input *input, void *memory,
                                          const struct riptide_sample *sample)
 {
     struct careful *careful = memory;
-    enum riptide_left_out reason = evidence_check(sample);
+    const enum riptide_left_out reason = evidence_check(sample);
     enum flight flight;
 
     if (sample->min_rtt_us == 0 || reason == RIPTIDE_LEFT_OUT_UNUSED)
         return reason;
     follow_seconds(careful, input->now_ns);
-    if (!is_of_path(careful, sample))
+    if (!follow_rtt(careful, sample) || !follow_mss(careful, sample))
         return RIPTIDE_LEFT_OUT_UNMEASURED;
     flight = classify(sample);
     /* While windows are off for the destination, or not there yet, none is judged. */
     if (flight == NO_FLIGHT || careful->cwnd == 0 || input->cwnd == 0)
         return reason;
     judge(careful, input, sample, flight);
+    /* It counts by its first flight, also where it is idle by now. */
     return RIPTIDE_LEFT_OUT_NOT;
 }
 
-/* Flights that left at once are paced, if they can be; where they lose then as well, it is cut. */
+/* The window begins, or begins anew. */
+static void begin(struct careful *careful, const struct riptide_policy_input *input)
+{
+    careful->cwnd = (float)greater(START_CWND, input->base_cwnd);
+    careful->wait = WAIT_MIN;
+    begin_judging(careful, input->now_ns);
+}
+
+/* The window had grown by flights that were paced. Flights that leave at once have shown nothing. */
+static void end_pacing(struct careful *careful, const struct riptide_policy_input *input)
+{
+    careful->cwnd = (float)lesser((double)careful->cwnd, START_CWND);
+    careful->is_paced = false;
+    careful->is_raised = false;
+    careful->against = 0;
+    begin_judging(careful, input->now_ns);
+}
+
+static void cut_window(struct careful *careful, const struct riptide_policy_input *input)
+{
+    /* The window within bounds has lost. The base route's may hold it above careful->cwnd. */
+    const double lost = input->cwnd, before = greater((double)careful->cwnd, lost);
+    /* Smaller paced flights lose as much to other traffic (docs/policies.md has the figures). */
+    const double min = careful->is_paced ? START_CWND : input->config->cwnd_min;
+
+    /* A window that is below the minimum already, by a hint, is not raised by a cut. */
+    careful->cwnd = (float)lesser(before, greater(lost * cut, min));
+    careful->wait = (uint8_t)lesser(2 * careful->wait, WAIT_MAX);
+    careful->is_cut = true;
+}
+
+/* Flights that left at once are paced, if they can be. Where they are or cannot, the window is cut. */
 static void lower(struct careful *careful, const struct riptide_policy_input *input, bool can_pace)
 {
-    double cwnd = input->cwnd, min = careful->is_paced ? START_CWND : input->config->cwnd_min;
-
     if (!careful->is_paced && can_pace) {
         careful->is_paced = true;
-        careful->wait = LEAST_WAIT;
+        careful->wait = WAIT_MIN;
     } else {
-        /* What lost was the window within bounds, of which the base route's may be larger. */
-        careful->cwnd =
-            (float)lesser(greater((double)careful->cwnd, cwnd), greater(cwnd * cut, min));
-        careful->wait = (uint8_t)lesser(2 * careful->wait, MOST_WAIT);
-        careful->is_cut = true;
+        cut_window(careful, input);
     }
     careful->is_raised = false;
     careful->against = 0;
@@ -343,7 +492,7 @@ static void raise(struct careful *careful, const struct riptide_policy_input *in
     if (next <= (double)careful->cwnd)
         return;
     careful->cwnd = (float)lesser(next, RIPTIDE_CWND_LIMIT);
-    if (careful->is_raised && careful->wait > LEAST_WAIT)
+    if (careful->is_raised && careful->wait > WAIT_MIN)
         careful->wait /= 2;
     careful->is_raised = true;
     begin_judging(careful, input->now_ns);
@@ -352,25 +501,21 @@ static void raise(struct careful *careful, const struct riptide_policy_input *in
 static double careful_combine(const struct riptide_policy_input *input, void *memory)
 {
     struct careful *careful = memory;
-    uint32_t age_ms = (uint32_t)(input->now_ns / 1000000) - careful->changed_ms;
-    bool is_old = !careful->is_cut && age_ms >= OLD_MS;
-    uint32_t wait = is_old ? WAIT_WHEN_OLD : careful->wait;
-    bool can_pace = input->can_pace && careful->min_rtt_us >= PACING_RTT_MIN_US;
+    const uint32_t window_age_ms = age_ms(careful, input->now_ns);
+    const bool is_old = !careful->is_cut && window_age_ms >= OLD_MS;
+    const uint32_t wait = is_old ? WAIT_WHEN_OLD : careful->wait;
+    const bool is_raise_due = careful->fitting >= wait && window_age_ms >= 1000 * wait;
+    const bool is_too_large = careful->against >= TOO_LARGE && input->cwnd > 0;
+    const bool can_pace = input->can_pace && careful->min_rtt_us >= PACING_RTT_MIN_US;
 
-    if (careful->cwnd == 0) {
-        careful->cwnd = (float)greater(START_CWND, input->base_cwnd);
-        careful->wait = LEAST_WAIT;
-        begin_judging(careful, input->now_ns);
-    } else if (careful->is_paced && !can_pace) {
-        careful->cwnd = (float)lesser((double)careful->cwnd, START_CWND);
-        careful->is_paced = careful->is_raised = false;
-        careful->against = 0;
-        begin_judging(careful, input->now_ns);
-    } else if (careful->against >= TOO_LARGE && input->cwnd > 0) {
+    if (careful->cwnd == 0)
+        begin(careful, input);
+    else if (careful->is_paced && !can_pace)
+        end_pacing(careful, input);
+    else if (is_too_large)
         lower(careful, input, can_pace);
-    } else if (careful->fitting >= wait && age_ms >= 1000 * wait) {
+    else if (is_raise_due)
         raise(careful, input);
-    }
     return (double)careful->cwnd;
 }
 
@@ -381,8 +526,9 @@ static void careful_restore(const struct riptide_policy_input *input, void *memo
     *(struct careful *)memory = (struct careful){
         .cwnd = (float)loaded->smoothed,
         .min_rtt_us = loaded->min_rtt_us,
-        .wait = LEAST_WAIT,
+        .wait = WAIT_MIN,
         .is_paced = loaded->pacing_percent == 100,
+        /* No window begins below START_CWND, so that one below it was cut. */
         .is_cut = loaded->may_lower || loaded->smoothed < START_CWND,
     };
     begin_judging(memory, input->now_ns);
