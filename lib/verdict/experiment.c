@@ -10,39 +10,39 @@
 #include <sys/socket.h>
 
 /*
- * A stretch ends after so many held out: otherwise a month of gains would hide new harm for about
- * another month.
+ * A stretch of the second phase, or of a first one that goes on, ends after so many connections held
+ * out. Otherwise a month of gains would hide new harm for about another month.
  */
 enum { STRETCH_HELD_OUT = 2000 };
 
 /*
- * The first phase ends where windows save time beyond chance, or where the change of time is known
- * up to this share, and is no larger. With more time it goes on, until that is harm beyond the
- * margin.
+ * The first phase ends where windows save time beyond chance. It also ends where the change of time
+ * is known well: its interval is less than twice this wide, and does not reach as much more time.
+ * Otherwise it goes on, until that is harm beyond the margin.
  */
-static const double known_share = 0.05;
+static const double known_time = 0.05; /* a share of time */
 
-/* It also ends after so much time with connections. */
+/* The first phase also ends after so much time in which connections ended. */
 static const uint64_t longest_first_ns = NS_PER_S * 3600;
 
 /*
- * In the second phase so few are held out that new harm would show late. So each so many
- * connections with a window are compared with those of the first phase.
+ * In the second phase so few are held out that new harm would show late. So each so many connections
+ * with a window are compared with those of the first phase: the drift.
  */
 enum { LATEST = 1000 };
 
 /*
- * Where these take a tenth more time, or retransmit a point more, the first phase begins again. The
- * cause may be another one than windows: the first phase, not this comparison, decides that.
+ * Where these take a tenth more time, or retransmit a point more, beyond chance, the first phase
+ * begins again. The cause may be another one than windows: the first phase decides that.
  */
-static const double drift_time = 0.1;
-static const double drift_retransmitted = 0.01;
+static const double drift_time = 0.1;           /* a share of time */
+static const double drift_retransmitted = 0.01; /* a difference of shares */
 
-/* The first wait is a few verdicts' time, in which a path changes; later ones cost little. */
+/* The first wait is a few verdicts' time, in which a path changes. Later ones double. */
 static const uint64_t first_wait_ns = NS_PER_S * 600;
 
-/* Of time, and of retransmitted segments: a smaller harm is not worth a time without windows. */
-static const double margin = 0.02;
+/* Less harm than this, in time or in retransmitted segments, is not worth a time without windows. */
+static const double margin = 0.02; /* a share of time, or a difference of shares */
 
 static void begin_stretch(struct experiment *experiment)
 {
@@ -58,6 +58,7 @@ void experiment_begin(struct experiment *experiment, enum holdout_phase phase)
     begin_stretch(experiment);
 }
 
+/* Begins another look at the drift. */
 static void forget_latest(struct experiment *experiment)
 {
     for (size_t i = 0; i < SOURCE_GROUPS; i++)
@@ -74,7 +75,7 @@ void experiment_settle(struct experiment *experiment)
     experiment_begin(experiment, HOLDOUT_SETTLED);
 }
 
-/* The stretch of each group is its part of the first phase; it ends at once. */
+/* Fills the stretch of each group with its part of the first phase, and ends it at once. */
 void experiment_settle_loaded(struct experiment *experiment)
 {
     for (size_t i = 0; i < SOURCE_GROUPS; i++) {
@@ -88,6 +89,7 @@ void experiment_settle_loaded(struct experiment *experiment)
     experiment_settle(experiment);
 }
 
+/* The group of a source: by a hash of its /24 or /48. */
 static unsigned int group_of(const struct riptide_prefix *peer, uint64_t secret)
 {
     size_t n_bytes = peer->family == AF_INET ? 24 / 8 : 48 / 8;
@@ -97,6 +99,32 @@ static unsigned int group_of(const struct riptide_prefix *peer, uint64_t secret)
     return arm_hash(source, secret) % SOURCE_GROUPS;
 }
 
+/* Those held out are put into both halves by turns: into the first one in place of ARM_WINDOW. */
+static void enter_half(struct experiment *experiment, enum holdout_phase phase,
+                       const struct outcome *outcome)
+{
+    const struct opened half = { experiment->n_halves % ARMS, phase };
+
+    outcomes_put(&experiment->halves, half, outcome->class, outcome->sums);
+    experiment->n_halves++;
+}
+
+/* A connection of the present phase, whose source is in that group. */
+static void enter_stretch(struct experiment *experiment, unsigned int group, enum arm arm,
+                          const struct outcome *outcome)
+{
+    if (arm == ARM_HOLDOUT) {
+        sums_add(experiment->stretch[group].baseline[outcome->class], outcome->sums, 1);
+        experiment->n_held_out++;
+        return;
+    }
+    sums_add(experiment->stretch[group].subject[outcome->class], outcome->sums, 1);
+    if (experiment->phase == HOLDOUT_SETTLED) {
+        sums_add(experiment->drift[group].subject[outcome->class], outcome->sums, 1);
+        experiment->n_latest++;
+    }
+}
+
 void experiment_enter(struct experiment *experiment, const struct riptide_sample *sample,
                       const struct outcome *outcome)
 {
@@ -104,31 +132,22 @@ void experiment_enter(struct experiment *experiment, const struct riptide_sample
         .arm = sample->arm == RIPTIDE_ARM_HOLDOUT ? ARM_HOLDOUT : ARM_WINDOW,
         .phase = sample->phase == HOLDOUT_FIRST ? HOLDOUT_FIRST : HOLDOUT_SETTLED,
     };
-    const struct opened half = { experiment->n_halves % ARMS, opened.phase };
-    unsigned int group = group_of(&sample->dst, experiment->seed);
+    const unsigned int group = group_of(&sample->dst, experiment->seed);
 
     outcomes_put(&experiment->all, opened, outcome->class, outcome->sums);
     experiment->n_new++;
-    if (opened.arm == ARM_HOLDOUT) {
-        outcomes_put(&experiment->halves, half, outcome->class, outcome->sums);
-        experiment->n_halves++;
-    }
-    if (opened.phase != experiment->phase)
-        return;
-    if (opened.arm == ARM_HOLDOUT) {
-        sums_add(experiment->stretch[group].baseline[outcome->class], outcome->sums, 1);
-        experiment->n_held_out++;
-        return;
-    }
-    sums_add(experiment->stretch[group].subject[outcome->class], outcome->sums, 1);
-    if (opened.phase == HOLDOUT_SETTLED) {
-        sums_add(experiment->drift[group].subject[outcome->class], outcome->sums, 1);
-        experiment->n_latest++;
-    }
+    if (opened.arm == ARM_HOLDOUT)
+        enter_half(experiment, opened.phase, outcome);
+    /* One that opened in another phase was drawn with another share, and decides nothing now. */
+    if (opened.phase == experiment->phase)
+        enter_stretch(experiment, group, opened.arm, outcome);
 }
 
-/* Whether connections with a window have become worse since the first phase. */
-static bool is_worse(struct experiment *experiment)
+/*
+ * Whether connections with a window have become worse since the first phase. Each LATEST of them are
+ * looked at once, and then forgotten.
+ */
+static bool look_at_drift(struct experiment *experiment)
 {
     struct verdict verdict;
     int r;
@@ -142,49 +161,58 @@ static bool is_worse(struct experiment *experiment)
     return verdict.time.low > drift_time || verdict.retransmitted.low > drift_retransmitted;
 }
 
-/* Whether the first phase has an answer. `time`: of its stretch; NULL: none yet. */
-static bool is_concluded(const struct experiment *experiment, const struct riptide_change *time)
+/* Whether a change of time is an answer: a gain beyond chance, or one that is known well. */
+static bool is_answer(const struct riptide_change *time)
 {
-    if (experiment->traffic_ns >= longest_first_ns)
-        return true;
-    if (!time)
-        return false;
-    return time->high < 0 || (time->high < known_share && time->high - time->low < 2 * known_share);
+    const bool is_gain = time->high < 0;
+    const bool is_known = time->high < known_time && time->high - time->low < 2 * known_time;
+
+    return is_gain || is_known;
 }
 
-/* To another phase, or to the next stretch. */
+/* Whether the first phase has ended. `verdict`: of its stretch; NULL: none yet. */
+static bool is_concluded(const struct experiment *experiment, const struct verdict *verdict)
+{
+    return experiment->traffic_ns >= longest_first_ns || (verdict && is_answer(&verdict->time));
+}
+
+/* Goes on to another phase, or to the next stretch, where the present one has ended. */
 static void go_on(struct experiment *experiment, const struct verdict *verdict)
 {
-    if (experiment->phase == HOLDOUT_FIRST &&
-        is_concluded(experiment, verdict ? &verdict->time : NULL))
+    if (experiment->phase == HOLDOUT_FIRST && is_concluded(experiment, verdict))
         experiment_settle(experiment);
-    else if (experiment->phase == HOLDOUT_SETTLED && is_worse(experiment))
+    else if (experiment->phase == HOLDOUT_SETTLED && look_at_drift(experiment))
         experiment_begin(experiment, HOLDOUT_FIRST);
     else if (experiment->n_held_out >= STRETCH_HELD_OUT)
         begin_stretch(experiment);
 }
 
 /*
- * Whether time or retransmissions are worse by more than the margin, beyond chance. A gain in the
- * other may offset this, by the price of retransmissions. That is judged by estimates, as it takes
- * many more connections until a gain is beyond chance as well. A verdict of an unfair share counts
- * too: windows may be so harmful that their connections end uncounted.
+ * Whether harm is shown: time or retransmissions are worse by more than the margin, beyond chance,
+ * and no gain in the other figure offsets it. The latter is judged by estimates, as it takes many
+ * more connections until a gain is beyond chance as well.
+ *
+ * A verdict of an unfair share counts too: windows may be so harmful that their connections end
+ * uncounted.
  */
-static bool is_shown(const struct verdict *verdict)
+static bool is_harm_shown(const struct verdict *verdict)
 {
-    return (verdict->time.low > margin || verdict->retransmitted.low > margin) &&
-           verdict_harm(verdict) > margin;
+    const bool is_worse = verdict->time.low > margin || verdict->retransmitted.low > margin;
+
+    return is_worse && verdict_harm(verdict) > margin;
 }
 
 /*
- * Twice the last wait. It is the first one again where windows were given for longer than the last
- * wait and twice the time that the last harm took to show, which is long for rare connections.
+ * Twice the last wait, up to MOST_WAIT_NS. It is the first one again where windows were given for
+ * long without harm: for longer than the last wait and twice the time that the last harm took to
+ * show, which is long where connections are rare.
  */
 static uint64_t next_wait_ns(const struct suspension *suspension, uint64_t now_ns)
 {
     const uint64_t given_ns = now_ns - suspension->since_ns, twice_ns = 2 * suspension->wait_ns;
+    const uint64_t long_ns = suspension->wait_ns + 2 * suspension->shown_ns;
 
-    if (suspension->wait_ns == 0 || given_ns > suspension->wait_ns + 2 * suspension->shown_ns)
+    if (suspension->wait_ns == 0 || given_ns > long_ns)
         return first_wait_ns;
     return twice_ns < MOST_WAIT_NS ? twice_ns : MOST_WAIT_NS;
 }
@@ -201,7 +229,7 @@ enum suspension_step suspension_judge(struct suspension *suspension, const struc
     }
     if (suspension->since_ns == 0)
         suspension->since_ns = now_ns;
-    if (!verdict || !is_shown(verdict))
+    if (!verdict || !is_harm_shown(verdict))
         return SUSPENSION_SAME;
     suspension->wait_ns = next_wait_ns(suspension, now_ns);
     suspension->shown_ns = now_ns - suspension->since_ns;
@@ -209,7 +237,8 @@ enum suspension_step suspension_judge(struct suspension *suspension, const struc
     return SUSPENSION_BEGINS;
 }
 
-static void describe(struct experiment *experiment, const struct verdict *verdict)
+/* Writes why windows are suspended. */
+static void describe_suspension(struct experiment *experiment, const struct verdict *verdict)
 {
     const struct riptide_change *time = &verdict->time, *shares = &verdict->retransmitted;
 
@@ -219,10 +248,14 @@ static void describe(struct experiment *experiment, const struct verdict *verdic
              "%.0f connections against %.0f held out",
              experiment->suspension.wait_ns / NS_PER_S, 100 * time->change, 100 * time->low,
              100 * time->high, 100 * shares->change, 100 * shares->low, 100 * shares->high,
-             verdict->n[ARM_WINDOW], verdict->n[ARM_HOLDOUT]);
+             verdict->n[SUBJECT], verdict->n[BASELINE]);
 }
 
-/* Stretches begin without end: the k-th errs so rarely that all together err as one would. */
+/*
+ * Stretches begin without end, and each verdict of one may err. The k-th, from 1 on, has
+ * VERDICT_ALPHA / (k (k + 1)). These sum up to VERDICT_ALPHA, so that all of them err as rarely as one
+ * would.
+ */
 static double alpha_of_stretch(const struct experiment *experiment)
 {
     const double k = (double)experiment->n_stretches + 1;
@@ -245,7 +278,7 @@ enum suspension_step experiment_judge(struct experiment *experiment, uint64_t no
         found = &verdict;
     step = suspension_judge(&experiment->suspension, found, now_ns);
     if (step == SUSPENSION_BEGINS)
-        describe(experiment, found);
+        describe_suspension(experiment, found);
     else if (step == SUSPENSION_ENDS)
         experiment_begin(experiment, HOLDOUT_FIRST);
     else if (experiment->suspension.until_ns == 0 && is_new)
@@ -253,6 +286,7 @@ enum suspension_step experiment_judge(struct experiment *experiment, uint64_t no
     return step;
 }
 
+/* Rounded to a whole percent, and bounded so that it fits into a line. */
 static int percent_of(double share)
 {
     return (int)lesser(100 * share + (share < 0 ? -0.5 : 0.5), 1e6);
@@ -265,6 +299,7 @@ static void describe_class(char text[128], size_t class, const struct riptide_ch
              percent_of(time->change), percent_of(time->low), percent_of(time->high));
 }
 
+/* The classes with the least and the largest change of time, if there are two. */
 static void describe_classes(const struct experiment *experiment, struct riptide_verdict *given)
 {
     struct verdict verdict, best, worst;
@@ -320,8 +355,8 @@ int experiment_give(const struct experiment *experiment, struct riptide_verdict 
                  100 * share.share, 100 * share.low, 100 * share.high, 100 * share.due);
         return RIPTIDE_E_UNKNOWN;
     }
-    given->connections = (uint64_t)verdict.n[ARM_WINDOW];
-    given->held_out = (uint64_t)verdict.n[ARM_HOLDOUT];
+    given->connections = (uint64_t)verdict.n[SUBJECT];
+    given->held_out = (uint64_t)verdict.n[BASELINE];
     given->time = verdict.time;
     given->retransmitted = verdict.retransmitted;
     describe_classes(experiment, given);

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of libm that statistics need, without its 300 kB per agent. To eleven digits. */
+/*
+ * The functions of libm that statistics need, to eleven digits. libm itself would take 300 kB of
+ * memory in each agent.
+ */
 #ifndef RIPTIDE_LIB_VERDICT_NUMBERS_H
 #define RIPTIDE_LIB_VERDICT_NUMBERS_H
 
 #define LN_2 0.69314718055994530942
 
-/* ln(x) of a finite x > 0, by the series of the inverse hyperbolic tangent around 1. */
+/*
+ * ln(x) of a finite x > 0: halved or doubled to around 1, then by the series of the inverse
+ * hyperbolic tangent.
+ */
 static inline double natural_log(double x)
 {
     double t, power, sum = 0;
@@ -21,7 +27,7 @@ static inline double natural_log(double x)
     return 2 * sum + doublings * LN_2;
 }
 
-/* e^x of |x| <= 700, by its series near 0, squared. */
+/* e^x of |x| <= 700: halved until it is near 0, then by its series, squared for each halving. */
 static inline double exponential(double x)
 {
     double term = 1, sum = 1;
@@ -36,6 +42,7 @@ static inline double exponential(double x)
     return sum;
 }
 
+/* Of a finite x > 0. */
 static inline double square_root(double x)
 {
     return exponential(natural_log(x) / 2);

@@ -5,16 +5,26 @@
 #include "internal.h"
 #include "verdict/numbers.h"
 
+/* Doublings up to 1 MB, then 4 MB. */
 const uint32_t class_bytes[SIZES] = {
     0, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20,
 };
+/* On shorter paths than the first, busy time in jiffies is too coarse, and nothing counts. */
 const uint32_t class_rtt_us[RTTS] = { 5000, 20000, 50000, 100000, 150000, 300000 };
-const double sum_unit[SUMS] = { 1, 0x1p-10, 0x1p-20, 0x1p-14, 0x1p-28 };
 
-/* The longest time that differs from a longer one. */
+/* Time in 1/1,024 of a doubling, shares in 1/16,384, and squares in squares of these. */
+const double sum_unit[SUMS] = {
+    [SUM_CONNECTIONS] = 1,
+    [SUM_TIME] = 0x1p-10,
+    [SUM_TIME_SQUARES] = 0x1p-20,
+    [SUM_RETRANSMITTED] = 0x1p-14,
+    [SUM_RETRANSMITTED_SQUARES] = 0x1p-28,
+};
+
+/* The longest time, in round trips. A longer one counts as this, so that SUM_TIME is up to 20. */
 enum { MOST_DOUBLINGS = 20, MOST_ROUNDS = 1 << MOST_DOUBLINGS };
 
-/* Searches from below: most transfers are small, and most paths short. */
+/* The last one that begins at or below the value. Most transfers are small, and most paths short. */
 static size_t find_group(const uint32_t *begins, size_t n, uint64_t value)
 {
     size_t i = 0;
@@ -33,6 +43,7 @@ enum outcome_entry outcome_of(struct outcome *outcome, const struct riptide_samp
                               uint32_t path_rtt_us)
 {
     uint64_t sent = sample->data_segs_out, mss_bytes = sample->mss_bytes;
+    /* Segments sent, without retransmissions. */
     uint64_t once = sent > sample->retrans_segs ? sent - sample->retrans_segs : 1;
     uint32_t rtt_us = path_rtt_us > 0 ? path_rtt_us : sample->min_rtt_us;
     double rounds, time, share;
@@ -99,7 +110,10 @@ double outcomes_count(const struct outcomes *outcomes, enum arm arm)
     return n;
 }
 
-/* Sums of squares are at least those of equal outcomes, except for rounding. A NaN never fits. */
+/*
+ * Whether n outcomes of 0 to `most` can have this sum and, behind it, this sum of squares. Squares
+ * sum up to least where all outcomes are equal; the factor allows for rounding. A NaN never fits.
+ */
 static bool sums_fit(double n, const double *sums, double most)
 {
     return sums[0] >= 0 && sums[0] <= n * most && sums[1] <= sums[0] * most &&

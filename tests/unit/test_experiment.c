@@ -332,7 +332,7 @@ TEST(without_an_effect_few_runs_claim_one)
             if (n % 100 == 0 && verdict_compute_fair(&verdict, run.experiment.stretch, 0.05) == 0)
                 has_claimed |= is_clear(&verdict.time) || is_clear(&verdict.retransmitted);
             else
-                assert_true(verdict.n[ARM_WINDOW] == -1);
+                assert_true(verdict.n[SUBJECT] == -1);
         }
         claims += has_claimed;
     }

@@ -156,7 +156,7 @@ TEST_WITH(an_example_by_hand, empty, NULL)
     FILL(22, ARM_HOLDOUT, 232, 2, 0.5, 23, 0.1);
     FILL(22, ARM_WINDOW, 4112, 1.585, 0.5, 493, 0.1);
     assert_int_equal(verdict_compute(&verdict, all, ALL_CLASSES, 0.05), 0);
-    assert_true(verdict.n[ARM_WINDOW] == 4112 && verdict.n[ARM_HOLDOUT] == 232);
+    assert_true(verdict.n[SUBJECT] == 4112 && verdict.n[BASELINE] == 232);
     assert_near(verdict.time.held_out, 4);
     assert_near(verdict.time.with_window, 3);
     assert_near(verdict.time.change, -0.2500);
@@ -200,7 +200,7 @@ TEST_WITH(classes_are_compared_each_with_itself, empty, NULL)
     FILL(42, ARM_WINDOW, 5000, 5, 0.4, 5000, 0.2);
     fill(all, HOLDOUT_SETTLED, 42, ARM_HOLDOUT, 7000, 9, 0.4, 0, 0); /* of its phase alone */
     assert_int_equal(verdict_compute(&verdict, all, ALL_CLASSES, 0.05), 0);
-    assert_true(verdict.n[ARM_WINDOW] == 25000 && verdict.n[ARM_HOLDOUT] == 5050);
+    assert_true(verdict.n[SUBJECT] == 25000 && verdict.n[BASELINE] == 5050);
     assert_near(verdict.time.change, 0);
     assert_near(verdict.retransmitted.change, 0);
     assert_false(is_clear(&verdict.time));
