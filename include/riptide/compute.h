@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compute: samples to one initial window per destination. Pure: no system call, no clock. A tick:
+ * Compute: makes one initial window for each destination from the samples of its connections. It
+ * calls nothing of the system and reads no clock. A tick is:
  *
  *     for each sample: riptide_estimator_add(estimator, sample)
  *     riptide_estimator_tick(estimator, now_ns, can_pace)
@@ -28,7 +29,8 @@ enum riptide_left_out {
     RIPTIDE_LEFT_OUT_NOT,        /* it counts */
     RIPTIDE_LEFT_OUT_UNUSED,     /* it has sent nothing, so its window is still the initial one */
     RIPTIDE_LEFT_OUT_IDLE,       /* it does not send at present, so its window is outdated */
-    RIPTIDE_LEFT_OUT_UNMEASURED, /* not by the kernel; or of another path, or of small segments */
+    RIPTIDE_LEFT_OUT_UNMEASURED, /* the kernel has not measured what the policy needs; or it is of
+                                    another path, or sends small segments */
 };
 
 #define RIPTIDE_LEFT_OUT_REASONS 3 /* from RIPTIDE_LEFT_OUT_UNUSED on */
@@ -38,8 +40,9 @@ struct riptide_policy_input {
     const struct riptide_estimator_config *config; /* as the estimator keeps it */
     const struct riptide_prefix *dst;              /* the destination */
     uint64_t interval_ns;                          /* between the last two ticks; 0: unknown */
-    uint64_t now_ns;    /* in combine: the time of this tick; in add: of the last one */
-    uint32_t cwnd;      /* window of its new connections, segments; 0: it has none, or is off */
+    uint64_t now_ns;    /* in combine: the time of this tick; in add: of the last one; in restore:
+                           of the load */
+    uint32_t cwnd;      /* window within bounds of its new connections, segments; 0: none, or off */
     uint32_t base_cwnd; /* window of its base route, segments; 0: unknown */
     bool can_pace;      /* as riptide_estimator_tick was told */
 };
@@ -54,54 +57,63 @@ struct riptide_policy_input {
  */
 struct riptide_policy {
     const char *name;    /* not that of a built-in one */
-    size_t memory_bytes; /* up to RIPTIDE_POLICY_MEMORY_BYTES; above 32 each destination grows */
-    size_t tick_bytes;   /* the first bytes of the memory, which are zeroed after each tick */
+    size_t memory_bytes; /* for a destination, up to RIPTIDE_POLICY_MEMORY_BYTES; what is above 32
+                            bytes comes on top of the 128 that a destination takes */
+    size_t tick_bytes;   /* so many first bytes of the memory are zeroed after each tick; up to
+                            memory_bytes */
     /*
-     * Counts one sample in the tick, or returns why it does not. It runs for every connection of
-     * the host, also for one that is `closed` or has sent nothing (data_segs_out 0); in a full
-     * table also with other memory, zeroed, to learn whether the sample of a new destination
-     * counts.
+     * Counts one sample in the tick, or returns why it does not count. It runs for every connection
+     * of the host, also for one that is `closed` or has sent nothing (data_segs_out 0). In a full
+     * table it also runs with zeroed memory of no destination, which is discarded: whether the
+     * sample counts decides whether a new destination may take a place.
      */
     enum riptide_left_out (*add)(const struct riptide_policy_input *input, void *memory,
                                  const struct riptide_sample *sample);
     /*
-     * Returns the window after the tick, in segments, which the estimator bounds and rounds. A
-     * window lives for ttl_ns from its last result on. RIPTIDE_NO_EVIDENCE does not prolong this.
-     * Any other value that is not finite or is below 0 changes nothing, and counts as invalid.
-     * Where no sample counted it runs only if there is a window and some were left out as idle.
+     * Returns the window after the tick, in segments, which the estimator bounds and rounds. The
+     * window lives for ttl_ns from then on. RIPTIDE_NO_EVIDENCE changes nothing and does not
+     * prolong that life. Any other value that is below 0 or not finite does not either, and counts
+     * as invalid.
+     *
+     * It runs where a sample counted in the tick. It also runs where none did, if the destination
+     * has a window and some samples were left out as idle.
      */
     double (*combine)(const struct riptide_policy_input *input, void *memory);
     /*
-     * Optional: fills the memory from a loaded state. Of `loaded` it can use smoothed, min_rtt_us,
-     * may_lower, and pacing_percent, which is 100 or RIPTIDE_AT_ONCE.
+     * Fills the memory, which is zeroed beyond tick_bytes, from a loaded state. Of `loaded` it can
+     * use smoothed, min_rtt_us (0: unknown), may_lower, and pacing_percent, which is 100 or
+     * RIPTIDE_AT_ONCE. NULL: the policy restores nothing.
      */
     void (*restore)(const struct riptide_policy_input *input, void *memory,
                     const struct riptide_estimate *loaded);
     /*
-     * Optional: sets min_rtt_us, pacing_percent, fitting, wait and against of the estimate;
-     * rto_min_us to the largest delay of the path, which is rounded later; and may_lower, if losses
-     * may lower the window below the base route's.
+     * Sets what the policy knows of min_rtt_us, pacing_percent, fitting, wait and against of the
+     * estimate. It sets rto_min_us to the largest delay of the path, which the estimator rounds, and
+     * may_lower if losses may lower the window below the base route's. NULL: it says nothing.
      */
     void (*explain)(const void *memory, struct riptide_estimate *estimate);
 };
 
-/* Finds a built-in policy: "careful", "paper" or "bdp". Static; NULL: there is no such policy. */
+/* Finds a built-in policy: "careful", "paper" or "bdp". It is static. NULL: there is no such one. */
 const struct riptide_policy *riptide_policy_find(const char *name);
 
 /*
  * Other bounds for the destinations within `dst`, for what connections do not show (paper, Sec. V),
- * such as traffic that is about to move. A bound of 0 stays as it is.
+ * such as traffic that is about to move.
  *
- * A hint without an end replaces the configuration's bounds. Of several that contain a destination
- * the longest alone decides. A hint with an end only lowers the window, also below cwnd_min. Of all
- * that contain a destination the lowest cwnd_max counts, and `off` is lower than any.
+ * A hint without an end replaces the configuration's bounds; one of 0 it leaves as it is. Of several
+ * such hints that contain a destination the longest alone decides.
+ *
+ * A hint with an end only lowers the window, also below cwnd_min. Of all such hints that contain a
+ * destination the one with the lowest cwnd_max decides; `off` is lower than any.
  */
 struct riptide_hint {
     struct riptide_prefix dst; /* at most as long as the configuration's prefix_len4, prefix_len6 */
     bool off;                  /* no windows are given while it is in force, but all are learned */
-    uint32_t cwnd_min;         /* segments; must be 0 with an end */
-    uint32_t cwnd_max;         /* segments; may be above the configuration's */
-    uint64_t until_ns;         /* ends at the first tick from then on; 0, RIPTIDE_NEVER_NS: never */
+    uint32_t cwnd_min;         /* segments, up to cwnd_max; must be 0 with an end */
+    uint32_t cwnd_max;         /* segments, up to RIPTIDE_CWND_LIMIT, also above the
+                                  configuration's; with an end not 0, unless it is `off` */
+    uint64_t until_ns; /* it ends at the first tick from then on; 0, RIPTIDE_NEVER_NS: never */
 };
 
 #define RIPTIDE_MAX_HINTS 2048 /* at a time */
@@ -113,21 +125,23 @@ struct riptide_estimator_config {
      * which learns mostly from closed connections (destroy_events).
      */
     const struct riptide_policy *policy;
-    double history_weight; /* of "paper": alpha of Sec. III-B; 0 to below 1; default 0.5 */
+    double history_weight; /* of "paper", alpha of its Sec. III-B: the share of the former window in
+                              the next one; 0 to below 1; default 0.5 */
     uint32_t cwnd_min;     /* paper: c_min; segments, 1 to cwnd_max; default 10 */
     uint32_t cwnd_max;     /* paper: c_max; segments, up to RIPTIDE_CWND_LIMIT; default 100 */
     uint8_t prefix_len4;   /* first bits of an IPv4 peer that are its destination; default 32 */
     uint8_t prefix_len6;   /* likewise of an IPv6 peer; default 128 */
     /*
      * How many destinations are kept: 1 to RIPTIDE_MAX_DESTINATIONS, default 16384. One /24 or /64
-     * has at most a sixteenth of them. Where a new one finds no place, the one that would miss its
-     * window least gives way: few connections counted for it, and long ago. One that had
-     * connections in the last tick stays, unless they were idle.
+     * has at most a sixteenth of them. Where a new one finds no place, another one gives way: one
+     * whose last connections that counted were few and long ago. A destination that had connections
+     * in the last tick stays, unless they were idle.
      */
     uint32_t max_destinations;
     uint32_t rto_min_floor_us; /* of "bdp": its least rto_min, 1 ms to RIPTIDE_RTO_MIN_LIMIT_US;
                                   default 0: it sets none */
-    uint64_t ttl_ns; /* paper: t; life of a window without samples that count or keep it; 90 s */
+    uint64_t ttl_ns; /* paper: t; the life of a window since samples last counted, or idle ones kept
+                        it; above 0; default 90 s */
     /*
      * riptide_estimator_load skips destinations outside of this scope, whose ports do not matter.
      * NULL (default): it skips none. An agent sets it to its observer's.
@@ -140,7 +154,8 @@ struct riptide_estimate {
     struct riptide_prefix dst;
     uint32_t cwnd;    /* segments; 0: none, as it expired, is off, or no sample counted */
     uint32_t samples; /* connections that counted in the last tick with samples, up to 65535 */
-    uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* others, by reason - 1; up to 65535 */
+    uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* others of that tick, up to 65535 for each
+                                                    reason, by enum riptide_left_out less 1 */
     int64_t updated_ns; /* when the window was computed, or without one, its last tick with samples;
                            below 0: before this boot */
     double smoothed;    /* the policy's result, with its history, before bounds; segments */
@@ -151,11 +166,16 @@ struct riptide_estimate {
     struct riptide_prefix hint; /* whose cwnd_max is in force, or the longest without an end */
     uint32_t min_rtt_us;        /* smallest round trip time of the path */
     uint32_t pacing_percent;    /* part of a round trip over which first flights of `cwnd` should
-                                   leave, 1 to 100; 0: not set, taken as 50; or RIPTIDE_AT_ONCE */
-    uint32_t fitting;    /* "careful": flights that filled the window, less twice the lossy ones */
-    uint32_t wait;       /* "careful": where `fitting` reaches this, the window grows; at 2 already
-                            if it was never cut, and has stayed for 30 s */
-    uint32_t against;    /* "careful": lossy flights, weighted; at 16 the window is too large */
+                                   leave, 1 to 100; 0: the policy has no opinion, taken as 50;
+                                   RIPTIDE_AT_ONCE: they should not be paced */
+    /* "careful": flights that filled the window and fit since it last changed, less twice the lossy
+       ones; 0 to `wait`. */
+    uint32_t fitting;
+    /* "careful": the window grows where `fitting` reaches this and the window is as many seconds
+       old; 4 to 64. One that was never cut and is 30 s old grows at 2. */
+    uint32_t wait;
+    /* "careful": lossy flights, weighted, less others; 0 to 16, at which the window is too large. */
+    uint32_t against;
     uint32_t rto_min_us; /* for the route, up to RIPTIDE_RTO_MIN_LIMIT_US; 0: do not set it */
     uint32_t pmtu_bytes; /* of a host: the smallest of its open connections within ttl_ns */
 };
@@ -174,9 +194,13 @@ struct riptide_estimator_stats {
     uint32_t largest_destinations; /* of `largest`; 0: there are none */
 };
 
+/* Sets the defaults. `size`: sizeof(*config). */
 void riptide_estimator_config_init(struct riptide_estimator_config *config, size_t size);
 
-/* `config` NULL: the defaults. Errors: -EINVAL (`error` names the field), -E2BIG, -ENOMEM. */
+/*
+ * Makes an estimator, which the caller frees. `config` NULL: the defaults. Errors, with nothing made:
+ * -EINVAL (`error` names the field), -E2BIG, -ENOMEM.
+ */
 int riptide_estimator_new(struct riptide_estimator **estimatorp,
                           const struct riptide_estimator_config *config,
                           struct riptide_error *error);
@@ -187,10 +211,15 @@ struct riptide_estimator *riptide_estimator_free(struct riptide_estimator *estim
  * Adds a sample to the coming tick. The policies read of it: "paper" dst and cwnd; "bdp" also
  * data_segs_out, last_data_sent_ms, rtt_us, min_rtt_us, mss_bytes, delivery_rate_Bps; "careful"
  * also retrans_segs, ssthresh_segs, busy_time_us, initcwnd, paced, shown, flight_ended. All read
- * `closed`. Outcomes: RIPTIDE_E_LEFT_OUT: the policy does not count it, but it may keep a window
- * alive; or it is `closed` and `shown` without `flight_ended`: it had counted while it was open,
- * and is in no counter now. RIPTIDE_E_FULL, RIPTIDE_E_INVALID: it was refused, and counted as
- * overflow or invalid. Errors: -ENOMEM: it was not added.
+ * `closed`.
+ *
+ * Outcomes:
+ *  RIPTIDE_E_LEFT_OUT  the policy does not count it. If it is idle, it may keep a window alive. One
+ *                      that is `closed` and `shown` without `flight_ended` had counted while it was
+ *                      open, and is in no counter now
+ *  RIPTIDE_E_FULL      it was refused, as there is no place for its destination; stats: overflow
+ *  RIPTIDE_E_INVALID   it was refused, as it is impossible; stats: invalid
+ * Errors: -ENOMEM: it was not added.
  */
 int riptide_estimator_add(struct riptide_estimator *estimator, const struct riptide_sample *sample);
 
@@ -204,18 +233,19 @@ int riptide_estimator_add_all(struct riptide_estimator *estimator,
 
 /*
  * Tells the initcwnd of a destination's base route (base_initcwnd of struct riptide_route), in
- * segments; 0: it has none. The window is no smaller, unless it may be lowered. There is no effect
- * on a destination without a window.
+ * segments; 0: it has none; above RIPTIDE_CWND_LIMIT it is taken as that. The window is no smaller
+ * from now on, unless may_lower is set, and waits to be popped if it changes. There is no effect on a
+ * destination without a window, or that is not known.
  */
 void riptide_estimator_set_base(struct riptide_estimator *estimator,
                                 const struct riptide_prefix *dst, uint32_t cwnd);
 
 /*
- * One round of Algorithm 1: computes every destination with samples, and withdraws those whose time
- * to live has passed. Changed windows wait to be popped. `can_pace`: first flights can be paced, as
- * by a program in place. "careful" then paces them where they lost, on paths of 5 ms and more.
- * Outcomes: RIPTIDE_E_INVALID, without effect: now_ns is before the last tick's, or above
- * INT64_MAX.
+ * One round of Algorithm 1: computes the window of every destination with samples, and withdraws
+ * those whose time to live has passed. Changed windows wait to be popped, also through later ticks.
+ * `can_pace`: first flights can be paced, as by a program in place. "careful" then paces them where
+ * they lost, on paths of 5 ms and more. Outcomes: RIPTIDE_E_INVALID, without effect: now_ns is before
+ * the last tick's or load's, or above INT64_MAX.
  */
 int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns, bool can_pace);
 
@@ -229,32 +259,38 @@ int riptide_estimator_pop(struct riptide_estimator *estimator,
 
 /*
  * For a caller that could not hand on the change it popped last, as memory was short: it will be
- * popped again, with what is known by then. Call this before anything else is popped.
+ * popped again, with what is known by then. Call this after a successful pop, once, before any other
+ * call for this estimator.
  */
 void riptide_estimator_unpop(struct riptide_estimator *estimator);
 
 /*
  * Sets a hint, and bounds the windows within it at once, for which it walks over all destinations.
  * A prefix has at most one hint with an end and one without. A new one replaces that of its kind.
- * Errors: -EINVAL (`error` names the field). Outcomes: RIPTIDE_E_FULL: there are RIPTIDE_MAX_HINTS.
+ * After an error or outcome the hints are as before. Errors: -EINVAL (`error` names the field), also
+ * where the end has passed. Outcomes: RIPTIDE_E_FULL: there are RIPTIDE_MAX_HINTS.
  */
 int riptide_estimator_set_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
 
 /*
- * Walks over all hints, in the order of their prefixes. *cursor begins at 0. until_ns of a hint
- * without an end is RIPTIDE_NEVER_NS. Outcomes: RIPTIDE_E_DONE after the last.
+ * Walks over all hints, in the order of their prefixes. *cursor begins at 0. *hint is a copy, whose
+ * until_ns is RIPTIDE_NEVER_NS if it has no end. Outcomes: RIPTIDE_E_DONE after the last.
  */
 int riptide_estimator_next_hint(const struct riptide_estimator *estimator, uint32_t *cursor,
                                 struct riptide_hint *hint);
 
-/* Removes a hint of exactly this prefix, that with an end first. Outcomes: RIPTIDE_E_UNKNOWN. */
+/*
+ * Removes the hint of exactly this prefix, and bounds the windows within it anew. Of two hints it
+ * removes the one with an end. Outcomes: RIPTIDE_E_UNKNOWN: there is none.
+ */
 int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
                                   const struct riptide_prefix *dst);
 
 /*
- * Copies the estimate of a destination, or of that of a peer. cwnd 0: it has no window, and the
- * rest says why. Outcomes: RIPTIDE_E_UNKNOWN: neither a window nor samples within the time to live.
+ * Copies the estimate of a destination, or of the destination that contains a peer. cwnd 0: it has
+ * no window, and the rest says why. Outcomes: RIPTIDE_E_UNKNOWN: it has neither a window nor samples
+ * within the time to live.
  */
 int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
@@ -277,23 +313,30 @@ int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *
 char *riptide_estimator_save(const struct riptide_estimator *estimator, uint64_t now_ns,
                              uint64_t realtime_ns);
 
-/* Prints the same text, without memory for all of it. Errors: -EIO: `out` had a failed write. */
+/*
+ * Prints the same text, without memory for all of it. `out` is the caller's, and is not flushed.
+ * Errors: -EIO: a write to `out` has failed, now or before.
+ */
 int riptide_estimator_print(const struct riptide_estimator *estimator, FILE *out, uint64_t now_ns,
                             uint64_t realtime_ns);
 
 /*
- * Loads the destinations of a state, each with its age by now. Of a known one the newer window
- * wins. After success `error` has three numbers: of destinations that were loaded, and can be
- * popped; that have expired; and that were skipped, as they were damaged, cut off, older than the
- * estimator's, without a place, of other prefix lengths, or out of scope. Errors, with nothing
- * changed: -EINVAL: it is no state, of another version, or from more than 10 s in the future; with
- * a part of it loaded: -ENOMEM. Outcomes: RIPTIDE_E_INVALID: now_ns is before the last tick's.
+ * Loads the destinations of a state, each with its age by now. `text` needs no zero after its `size`
+ * bytes. Of a known destination the newer window wins.
+ *
+ * After success `error` has a line with three numbers. "loaded" are destinations whose windows wait
+ * to be popped. "expired" are those whose time to live has passed. "others" were skipped: damaged or
+ * cut off, older than the estimator's own, without a place, of other prefix lengths, or out of scope.
+ *
+ * Errors: -EINVAL, with nothing changed: it is no state, of another version, or from more than 10 s
+ * in the future. -ENOMEM: a part of it is loaded. Outcomes: RIPTIDE_E_INVALID, with nothing changed:
+ * now_ns is before the last tick's, or above INT64_MAX.
  */
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                            uint64_t realtime_ns, const char *text, size_t size,
                            struct riptide_error *error);
 
-/* Copies the first `size` bytes of the counters. */
+/* Copies the first `size` bytes of the counters; sizeof(*stats) gives all that the caller knows. */
 void riptide_estimator_get_stats(const struct riptide_estimator *estimator,
                                  struct riptide_estimator_stats *stats, size_t size);
 
