@@ -88,21 +88,23 @@ struct riptide_policy {
                     const struct riptide_estimate *loaded);
     /*
      * Sets what the policy knows of min_rtt_us, pacing_percent, fitting, wait and against of the
-     * estimate. It sets rto_min_us to the largest delay of the path, which the estimator rounds, and
-     * may_lower if losses may lower the window below the base route's. NULL: it says nothing.
+     * estimate. It sets rto_min_us to the largest delay of the path, which the estimator rounds,
+     * and may_lower if losses may lower the window below the base route's. NULL: it says nothing.
      */
     void (*explain)(const void *memory, struct riptide_estimate *estimate);
 };
 
-/* Finds a built-in policy: "careful", "paper" or "bdp". It is static. NULL: there is no such one. */
+/*
+ * Finds a built-in policy: "careful", "paper" or "bdp". It is static. NULL: there is no such one.
+ */
 const struct riptide_policy *riptide_policy_find(const char *name);
 
 /*
  * Other bounds for the destinations within `dst`, for what connections do not show (paper, Sec. V),
  * such as traffic that is about to move.
  *
- * A hint without an end replaces the configuration's bounds; one of 0 it leaves as it is. Of several
- * such hints that contain a destination the longest alone decides.
+ * A hint without an end replaces the configuration's bounds; one of 0 it leaves as it is. Of
+ * several such hints that contain a destination the longest alone decides.
  *
  * A hint with an end only lowers the window, also below cwnd_min. Of all such hints that contain a
  * destination the one with the lowest cwnd_max decides; `off` is lower than any.
@@ -174,7 +176,9 @@ struct riptide_estimate {
     /* "careful": the window grows where `fitting` reaches this and the window is as many seconds
        old; 4 to 64. One that was never cut and is 30 s old grows at 2. */
     uint32_t wait;
-    /* "careful": lossy flights, weighted, less others; 0 to 16, at which the window is too large. */
+    /*
+     * "careful": lossy flights, weighted, less others; 0 to 16, at which the window is too large.
+     */
     uint32_t against;
     uint32_t rto_min_us; /* for the route, up to RIPTIDE_RTO_MIN_LIMIT_US; 0: do not set it */
     uint32_t pmtu_bytes; /* of a host: the smallest of its open connections within ttl_ns */
@@ -198,8 +202,8 @@ struct riptide_estimator_stats {
 void riptide_estimator_config_init(struct riptide_estimator_config *config, size_t size);
 
 /*
- * Makes an estimator, which the caller frees. `config` NULL: the defaults. Errors, with nothing made:
- * -EINVAL (`error` names the field), -E2BIG, -ENOMEM.
+ * Makes an estimator, which the caller frees. `config` NULL: the defaults. Errors, with nothing
+ * made: -EINVAL (`error` names the field), -E2BIG, -ENOMEM.
  */
 int riptide_estimator_new(struct riptide_estimator **estimatorp,
                           const struct riptide_estimator_config *config,
@@ -234,8 +238,8 @@ int riptide_estimator_add_all(struct riptide_estimator *estimator,
 /*
  * Tells the initcwnd of a destination's base route (base_initcwnd of struct riptide_route), in
  * segments; 0: it has none; above RIPTIDE_CWND_LIMIT it is taken as that. The window is no smaller
- * from now on, unless may_lower is set, and waits to be popped if it changes. There is no effect on a
- * destination without a window, or that is not known.
+ * from now on, unless may_lower is set, and waits to be popped if it changes. There is no effect on
+ * a destination without a window, or that is not known.
  */
 void riptide_estimator_set_base(struct riptide_estimator *estimator,
                                 const struct riptide_prefix *dst, uint32_t cwnd);
@@ -244,8 +248,8 @@ void riptide_estimator_set_base(struct riptide_estimator *estimator,
  * One round of Algorithm 1: computes the window of every destination with samples, and withdraws
  * those whose time to live has passed. Changed windows wait to be popped, also through later ticks.
  * `can_pace`: first flights can be paced, as by a program in place. "careful" then paces them where
- * they lost, on paths of 5 ms and more. Outcomes: RIPTIDE_E_INVALID, without effect: now_ns is before
- * the last tick's or load's, or above INT64_MAX.
+ * they lost, on paths of 5 ms and more. Outcomes: RIPTIDE_E_INVALID, without effect: now_ns is
+ * before the last tick's or load's, or above INT64_MAX.
  */
 int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns, bool can_pace);
 
@@ -259,16 +263,16 @@ int riptide_estimator_pop(struct riptide_estimator *estimator,
 
 /*
  * For a caller that could not hand on the change it popped last, as memory was short: it will be
- * popped again, with what is known by then. Call this after a successful pop, once, before any other
- * call for this estimator.
+ * popped again, with what is known by then. Call this after a successful pop, once, before any
+ * other call for this estimator.
  */
 void riptide_estimator_unpop(struct riptide_estimator *estimator);
 
 /*
  * Sets a hint, and bounds the windows within it at once, for which it walks over all destinations.
  * A prefix has at most one hint with an end and one without. A new one replaces that of its kind.
- * After an error or outcome the hints are as before. Errors: -EINVAL (`error` names the field), also
- * where the end has passed. Outcomes: RIPTIDE_E_FULL: there are RIPTIDE_MAX_HINTS.
+ * After an error or outcome the hints are as before. Errors: -EINVAL (`error` names the field),
+ * also where the end has passed. Outcomes: RIPTIDE_E_FULL: there are RIPTIDE_MAX_HINTS.
  */
 int riptide_estimator_set_hint(struct riptide_estimator *estimator, const struct riptide_hint *hint,
                                struct riptide_error *error);
@@ -289,8 +293,8 @@ int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
 
 /*
  * Copies the estimate of a destination, or of the destination that contains a peer. cwnd 0: it has
- * no window, and the rest says why. Outcomes: RIPTIDE_E_UNKNOWN: it has neither a window nor samples
- * within the time to live.
+ * no window, and the rest says why. Outcomes: RIPTIDE_E_UNKNOWN: it has neither a window nor
+ * samples within the time to live.
  */
 int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
@@ -321,16 +325,17 @@ int riptide_estimator_print(const struct riptide_estimator *estimator, FILE *out
                             uint64_t realtime_ns);
 
 /*
- * Loads the destinations of a state, each with its age by now. `text` needs no zero after its `size`
- * bytes. Of a known destination the newer window wins.
+ * Loads the destinations of a state, each with its age by now. `text` needs no zero after its
+ * `size` bytes. Of a known destination the newer window wins.
  *
  * After success `error` has a line with three numbers. "loaded" are destinations whose windows wait
- * to be popped. "expired" are those whose time to live has passed. "others" were skipped: damaged or
- * cut off, older than the estimator's own, without a place, of other prefix lengths, or out of scope.
+ * to be popped. "expired" are those whose time to live has passed. "others" were skipped: damaged
+ * or cut off, older than the estimator's own, without a place, of other prefix lengths, or out of
+ * scope.
  *
  * Errors: -EINVAL, with nothing changed: it is no state, of another version, or from more than 10 s
- * in the future. -ENOMEM: a part of it is loaded. Outcomes: RIPTIDE_E_INVALID, with nothing changed:
- * now_ns is before the last tick's, or above INT64_MAX.
+ * in the future. -ENOMEM: a part of it is loaded. Outcomes: RIPTIDE_E_INVALID, with nothing
+ * changed: now_ns is before the last tick's, or above INT64_MAX.
  */
 int riptide_estimator_load(struct riptide_estimator *estimator, uint64_t now_ns,
                            uint64_t realtime_ns, const char *text, size_t size,

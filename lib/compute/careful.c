@@ -4,8 +4,8 @@
  *
  * The evidence is the first flight of each connection: the segments that it sent of its initial
  * window. Flights that fill the window and lose nothing raise it for later connections. Where
- * flights lose, later ones are paced first; where paced ones lose as well, the window is cut. A loss
- * counts by the round trips that it cost. Flights that share a round trip count as one.
+ * flights lose, later ones are paced first; where paced ones lose as well, the window is cut. A
+ * loss counts by the round trips that it cost. Flights that share a round trip count as one.
  *
  * The file has the constants first, by what they decide, and then the memory of a destination. It
  * goes on with what one connection shows of its first flight, whether that connection is of the
@@ -21,10 +21,10 @@
  * `fitting` counts towards a raise. A flight that filled the window and fit adds 1. A lossy flight
  * takes LOSSY_FITTING away, so that more than twice as many must fit as lose.
  *
- * `against` counts towards pacing or a cut. A lossy flight adds a step, and any other flight takes 1
- * away. So with steps of 4 it rises where more than a fifth of the flights lose, and with steps of 2
- * where more than a third do. Fewer losses are tolerated: other traffic fills a path at times, and
- * smaller flights would lose then as well.
+ * `against` counts towards pacing or a cut. A lossy flight adds a step, and any other flight takes
+ * 1 away. So with steps of 4 it rises where more than a fifth of the flights lose, and with steps
+ * of 2 where more than a third do. Fewer losses are tolerated: other traffic fills a path at times,
+ * and smaller flights would lose then as well.
  */
 enum {
     /* The value of `against` at which the window is too large, and at which it stops. */
@@ -32,8 +32,8 @@ enum {
     /* The step for a lossy flight that left at once, if its losses cost no more round trips. */
     STEP_AT_ONCE = 4,
     /*
-     * Likewise for a paced one. It is smaller, as what follows is a cut. Pacing costs at most half a
-     * round trip, but the cut of a window that other traffic fills helps nobody.
+     * Likewise for a paced one. It is smaller, as what follows is a cut. Pacing costs at most half
+     * a round trip, but the cut of a window that other traffic fills helps nobody.
      */
     STEP_PACED = 2,
     /* The largest step. It is below TOO_LARGE, so that no flight alone makes a window too large. */
@@ -57,8 +57,8 @@ enum {
  * needs only WAIT_WHEN_OLD of them once it is OLD_MS old.
  *
  * The age decides, and not how rare connections are. Where many open and a third of the paced ones
- * lose, `against` does not rise, and `fitting` reaches 2 now and then: the window doubles every 30 s
- * until more than a third lose.
+ * lose, `against` does not rise, and `fitting` reaches 2 now and then. Then the window doubles
+ * every 30 s until more than a third lose.
  */
 enum {
     OLD_MS = 30000,
@@ -199,16 +199,18 @@ static enum flight classify(const struct riptide_sample *sample)
     case FIRST_FLIGHT:
         break;
     }
-    /* Without ssthresh the losses may be of any flight, so they are set against all that was sent. */
+    /*
+     * Without ssthresh the losses may be of any flight, so they are set against all that was sent.
+     */
     if (lost * LOSSY_PART > (has_ssthresh(sample) ? first : once))
         return LOSSY;
     return is_whole ? FILLED : CLEAN;
 }
 
 /*
- * The round trips that losses cost a closed connection: its time with data in flight, less what slow
- * start from its window takes without losses. A tail that is lost on a short path waits for a timer
- * of many round trips. The cost of an open connection is not known yet, and is 0.
+ * The round trips that losses cost a closed connection: its time with data in flight, less what
+ * slow start from its window takes without losses. A tail that is lost on a short path waits for a
+ * timer of many round trips. The cost of an open connection is not known yet, and is 0.
  */
 static double round_trips_lost(const struct riptide_sample *sample)
 {
@@ -328,9 +330,9 @@ static void begin_judging(struct careful *careful, uint64_t now_ns)
 }
 
 /*
- * Whether a flight had the present window. A route keeps its window while the wanted one is within a
- * step of it (window_step). Below 20 segments a raise by an eighth is within that step: then flights
- * of the former window count as those of the raised one.
+ * Whether a flight had the present window. A route keeps its window while the wanted one is within
+ * a step of it (window_step). Below 20 segments a raise by an eighth is within that step: then
+ * flights of the former window count as those of the raised one.
  */
 static bool is_of_window(const struct riptide_policy_input *input,
                          const struct riptide_sample *sample)
@@ -445,7 +447,7 @@ static void begin(struct careful *careful, const struct riptide_policy_input *in
     begin_judging(careful, input->now_ns);
 }
 
-/* The window had grown by flights that were paced. Flights that leave at once have shown nothing. */
+/* The window had grown by paced flights. Of flights that leave at once nothing is known. */
 static void end_pacing(struct careful *careful, const struct riptide_policy_input *input)
 {
     careful->cwnd = (float)lesser((double)careful->cwnd, START_CWND);
@@ -468,7 +470,7 @@ static void cut_window(struct careful *careful, const struct riptide_policy_inpu
     careful->is_cut = true;
 }
 
-/* Flights that left at once are paced, if they can be. Where they are or cannot, the window is cut. */
+/* Paces flights that left at once, if they can be paced. Where they are or cannot, it cuts. */
 static void lower(struct careful *careful, const struct riptide_policy_input *input, bool can_pace)
 {
     if (!careful->is_paced && can_pace) {

@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 
 /*
- * A stretch of the second phase, or of a first one that goes on, ends after so many connections held
- * out. Otherwise a month of gains would hide new harm for about another month.
+ * A stretch of the second phase, or of a first one that goes on, ends after so many connections
+ * held out. Otherwise a month of gains would hide new harm for about another month.
  */
 enum { STRETCH_HELD_OUT = 2000 };
 
@@ -26,8 +26,8 @@ static const double known_time = 0.05; /* a share of time */
 static const uint64_t longest_first_ns = NS_PER_S * 3600;
 
 /*
- * In the second phase so few are held out that new harm would show late. So each so many connections
- * with a window are compared with those of the first phase: the drift.
+ * In the second phase so few are held out that new harm would show late. So each so many
+ * connections with a window are compared with those of the first phase: the drift.
  */
 enum { LATEST = 1000 };
 
@@ -41,7 +41,9 @@ static const double drift_retransmitted = 0.01; /* a difference of shares */
 /* The first wait is a few verdicts' time, in which a path changes. Later ones double. */
 static const uint64_t first_wait_ns = NS_PER_S * 600;
 
-/* Less harm than this, in time or in retransmitted segments, is not worth a time without windows. */
+/*
+ * Less harm than this, in time or in retransmitted segments, is not worth a time without windows.
+ */
 static const double margin = 0.02; /* a share of time, or a difference of shares */
 
 static void begin_stretch(struct experiment *experiment)
@@ -144,8 +146,8 @@ void experiment_enter(struct experiment *experiment, const struct riptide_sample
 }
 
 /*
- * Whether connections with a window have become worse since the first phase. Each LATEST of them are
- * looked at once, and then forgotten.
+ * Whether connections with a window have become worse since the first phase. Each LATEST of them
+ * are looked at once, and then forgotten.
  */
 static bool look_at_drift(struct experiment *experiment)
 {
@@ -253,8 +255,8 @@ static void describe_suspension(struct experiment *experiment, const struct verd
 
 /*
  * Stretches begin without end, and each verdict of one may err. The k-th, from 1 on, has
- * VERDICT_ALPHA / (k (k + 1)). These sum up to VERDICT_ALPHA, so that all of them err as rarely as one
- * would.
+ * VERDICT_ALPHA / (k (k + 1)). These sum up to VERDICT_ALPHA, so that all of them err as rarely as
+ * one would.
  */
 static double alpha_of_stretch(const struct experiment *experiment)
 {

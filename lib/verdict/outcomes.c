@@ -24,7 +24,7 @@ const double sum_unit[SUMS] = {
 /* The longest time, in round trips. A longer one counts as this, so that SUM_TIME is up to 20. */
 enum { MOST_DOUBLINGS = 20, MOST_ROUNDS = 1 << MOST_DOUBLINGS };
 
-/* The last one that begins at or below the value. Most transfers are small, and most paths short. */
+/* The last group that begins at or below the value. From below, as most values are small. */
 static size_t find_group(const uint32_t *begins, size_t n, uint64_t value)
 {
     size_t i = 0;

@@ -81,8 +81,8 @@ static void pools_add(struct pools *pools, const double subject[SUMS], const dou
  * The half-width of an interval around an estimate of that variance. `sharp` is where it is
  * narrowest, in units of the estimate.
  *
- * It is Theorem 2.2, where sigma^2 / t is the variance and rho = sharp / sigma. Section 3 has it for
- * differences of two arms. For Brownian motion it is the two-sided normal mixture of Howard,
+ * It is Theorem 2.2, where sigma^2 / t is the variance and rho = sharp / sigma. Section 3 has it
+ * for differences of two arms. For Brownian motion it is the two-sided normal mixture of Howard,
  * Ramdas, McAuliffe, Sekhon: "Time-uniform, nonparametric, nonasymptotic confidence sequences",
  * Annals of Statistics 49, 2021, eq. 14.
  */

@@ -2,8 +2,8 @@
 /*
  * Do windows help? The outcomes of closed connections by arm, the comparison of both arms, and what
  * follows from it: how many connections are held out, and whether windows are suspended.
- * docs/verdict.md has the reasons and the derivation. Pure: the caller reads the clock and draws the
- * seed.
+ * docs/verdict.md has the reasons and the derivation. Pure: the caller reads the clock and draws
+ * the seed.
  *
  *     outcome_of()          what a closed connection adds     (outcomes.c)
  *     verdict_compute()     the comparison of two sides       (verdict.c)
@@ -21,8 +21,8 @@
  */
 
 /*
- * Connections are compared within classes. A class is one of SIZES by bytes acknowledged, and one of
- * RTTS by the path's smallest round trip time. The two tables say where each size and each round
+ * Connections are compared within classes. A class is one of SIZES by bytes acknowledged, and one
+ * of RTTS by the path's smallest round trip time. The two tables say where each size and each round
  * trip time begins; the last ones have no upper bound. A class has the number size * RTTS + rtt.
  */
 enum {
@@ -81,10 +81,10 @@ struct outcome {
 };
 
 /*
- * Whether a connection counts, or why not. Connections that no window can help would only dilute the
- * effect on others. No reason may depend on the arm, or the arms would differ by what is left out.
- * So no reason is a connection's own smallest round trip time where that of its path is known: a
- * connection held out takes more round trips, and measures a smaller one.
+ * Whether a connection counts, or why not. Connections that no window can help would only dilute
+ * the effect on others. No reason may depend on the arm, or the arms would differ by what is left
+ * out. So no reason is a connection's own smallest round trip time where that of its path is known:
+ * a connection held out takes more round trips, and measures a smaller one.
  */
 enum outcome_entry {
     OUTCOME_COUNTS,
@@ -93,7 +93,9 @@ enum outcome_entry {
     OUTCOME_UNMEASURED,
     /* Its acked_bytes fit into the kernel's own window, in which both arms are alike. */
     OUTCOME_SMALL,
-    /* It opened without a window and was not held out, so it is of no arm. The agent counts these. */
+    /*
+     * It opened without a window and was not held out, so it is of no arm. The agent counts these.
+     */
     OUTCOME_WITHOUT,
     /* Its application writes in pieces: segments are on average shorter than half of mss_bytes. */
     OUTCOME_APPLICATION,
@@ -101,10 +103,10 @@ enum outcome_entry {
 };
 
 /*
- * Finds what a closed connection adds, and returns whether it counts; *outcome is written only if it
- * does. Pass all closed connections, also those that a dump has shown. `path_rtt_us`: the smallest
- * round trip time of its destination, of both arms, which determines the class; 0: it is not known,
- * and the connection's own decides.
+ * Finds what a closed connection adds, and returns whether it counts; *outcome is written only if
+ * it does. Pass all closed connections, also those that a dump has shown. `path_rtt_us`: the
+ * smallest round trip time of its destination, of both arms, which determines the class; 0: it is
+ * not known, and the connection's own decides.
  */
 enum outcome_entry outcome_of(struct outcome *outcome, const struct riptide_sample *sample,
                               uint32_t path_rtt_us);
@@ -142,7 +144,8 @@ struct verdict {
 };
 
 /*
- * Compares both arms, in one class or ALL_CLASSES. A class weighs as much as its smaller arm can tell. A class with fewer than two connections of either arm is ignored. Outcomes:
+ * Compares both arms, in one class or ALL_CLASSES. A class weighs as much as its smaller arm can
+ * tell. A class with fewer than two connections of either arm is ignored. Outcomes:
  * RIPTIDE_E_UNKNOWN: too few connections; *verdict is not written.
  *
  * Intervals are asymptotic confidence sequences: in 1 - alpha of all experiments all intervals ever
@@ -203,10 +206,10 @@ enum suspension_step suspension_judge(struct suspension *suspension, const struc
 /*
  * The experiment under way. All zero but holdout_percent and seed: it begins.
  *
- * What decides is a stretch of connections. It begins anew again and again, so that old gains do not
- * hide new harm. The first phase has ended when its stretch has an answer. In the second phase so few
- * are held out that a second comparison decides as well, the drift: whether connections with a window
- * have become worse since the first phase.
+ * What decides is a stretch of connections. It begins anew again and again, so that old gains do
+ * not hide new harm. The first phase has ended when its stretch has an answer. In the second phase
+ * so few are held out that a second comparison decides as well, the drift: whether connections with
+ * a window have become worse since the first phase.
  */
 struct experiment {
     uint32_t holdout_percent; /* of the first phase, as configured; 0: there is no experiment */
@@ -248,9 +251,9 @@ static inline double phase_percent(const struct experiment *experiment, enum hol
 
 /*
  * The part of all connections that count which was held out, 0 to 1, with an interval of 99.9 %. If
- * the interval does not contain what was to be drawn, some condition excludes more of one arm than of
- * the other, and the verdict is not valid. Classes with few connections are included: to leave them
- * out would be such a condition.
+ * the interval does not contain what was to be drawn, some condition excludes more of one arm than
+ * of the other, and the verdict is not valid. Classes with few connections are included: to leave
+ * them out would be such a condition.
  */
 struct held_share {
     double share;
