@@ -2,13 +2,16 @@
 /*
  * Agent: the three stages on one fd and one clock. riptided is an agent with the defaults.
  *
- * Windows reach the kernel also where the host pops no events. Where it pops none from the
- * beginning of a round to that of the next, events about windows are dropped; riptide_agent_next
- * has all. After the stop, calls that change an agent return -ESHUTDOWN; in a child of fork(2),
+ * An agent works in rounds. A round dumps the connections, computes windows from these and from
+ * those that closed since the last round, and hands the windows to the kernel. Windows reach the
+ * kernel also where the host pops no events. Where it pops none from the beginning of a round to
+ * that of the next, events about windows are dropped; riptide_agent_next has all windows.
+ *
+ * After the stop, calls that change an agent return -ESHUTDOWN. In a child of fork(2) they return
  * -ECHILD.
  *
- * An agent suspends windows, for ten minutes to a day, where connections with a window take 2 %
- * more time than those held out, or retransmit 2 points more, and no gain outweighs it
+ * An agent that holds connections out suspends windows, for ten minutes to a day, where those with
+ * a window take 2 % more time, or retransmit 2 points more, and no gain outweighs it
  * (docs/verdict.md).
  */
 #ifndef RIPTIDE_AGENT_H
@@ -26,19 +29,22 @@ struct riptide_agent;
 
 struct riptide_agent_config {
     size_t size;          /* of this struct, as the caller was compiled */
-    uint64_t interval_ns; /* paper: i_u; 10 ms to an hour, below ttl_ns; default 1 s */
-    const struct riptide_observer_config *observer;   /* NULL: the defaults, as of the others */
+    uint64_t interval_ns; /* between the beginnings of two rounds; paper: i_u; 10 ms to an hour, and
+                             below ttl_ns; default 1 s */
+    /* Of the stages; NULL: the defaults. */
+    const struct riptide_observer_config *observer;
     const struct riptide_estimator_config *estimator; /* its policy must outlive the agent */
-    const struct riptide_applier_config *applier;     /* max_windows: twice max_destinations */
+    const struct riptide_applier_config *applier; /* its max_windows is not read: it is twice the
+                                                     estimator's max_destinations */
     /*
      * The share of one core that dumps may take, 0 to 1, default 0.05. Where they would take more,
-     * the interval becomes longer, but no longer than half of ttl_ns. 0: it is fixed.
+     * the interval becomes longer, up to half of ttl_ns. 0: the interval is fixed.
      */
     double max_share;
     /*
-     * The file for windows, hints that end within 366 days, the pause and outcomes of connections.
-     * It is loaded at the start, and saved at the stop and by riptide_agent_save. An absolute path,
-     * which each use resolves anew. NULL (default): there is none.
+     * Absolute path of the file for windows, hints with an end, the pause and outcomes of
+     * connections. It is loaded at the start, and saved at the stop and by riptide_agent_save. Each
+     * use resolves the path anew. Of a hint at most 366 days are loaded. NULL (default): no file.
      */
     const char *state;
 };
@@ -47,7 +53,7 @@ struct riptide_agent_config {
 struct riptide_tick {
     uint64_t started_ns;     /* when the dump began */
     uint64_t finished_ns;    /* when the last change of this round was in the kernel */
-    uint64_t interval_ns;    /* from the beginning of this round to that of the next */
+    uint64_t interval_ns;    /* from the beginning of this round to that of the next, as planned */
     uint64_t samples;        /* connections that counted or were left out, each once */
     uint64_t observe_cpu_ns; /* processor time of the dump, including work on its samples */
 };
@@ -84,23 +90,28 @@ struct riptide_agent_stats {
     const struct riptide_observer_stats *observer;
     const struct riptide_estimator_stats *estimator;
     const struct riptide_applier_stats *applier; /* its reasons include a suspension */
-    const char *state;           /* one line: what became of it at the start; NULL: not loaded */
+    /* One line: what became of the state's file at the start, also where it could not be loaded.
+       NULL: none is configured, or the agent was not started. */
+    const char *state;
     uint64_t suspended_until_ns; /* when windows are tried again; 0: they are not suspended */
     bool is_paused;              /* as requested; the backends may not have carried it out yet */
-    uint64_t closed_with_window; /* closed connections that opened with a window of ours; 0 without
-                                    destroy events, as is the next one */
-    uint64_t closed_without;     /* those to destinations with a window that opened without it, and
-                                    were not held out: outside of the cgroup, older than the window,
-                                    or not noted by the program */
+    /* Closed connections since riptide_agent_new; both are 0 without destroy events. */
+    uint64_t closed_with_window; /* they opened with a window of ours */
+    uint64_t closed_without;     /* their destination has one by now, and they opened without it and
+                                    were not held out: outside of the cgroup, before the window, or
+                                    not noted by the program */
 };
 
-/* A figure of connections without and with windows, and its change with a 95 % interval. */
+/*
+ * A figure of connections held out and with a window, and its change with a 95 % interval. The
+ * interval holds however often it is read. Units are where the struct is used.
+ */
 struct riptide_change {
     double held_out;
     double with_window;
-    double change;
-    double low; /* the interval of `change`: it holds however often it is read */
-    double high;
+    double change; /* below 0: less with a window */
+    double low;    /* the lower end of the interval of `change` */
+    double high;   /* the upper end */
 };
 
 /*
@@ -110,14 +121,18 @@ struct riptide_change {
  */
 struct riptide_verdict {
     uint64_t connections;   /* with a window, of classes that count; without a verdict, of all */
-    uint64_t held_out;      /* likewise held out */
+    uint64_t held_out;      /* held out, of the same */
     double holdout_percent; /* in force: as configured in the first phase, then 0.2 */
-    struct riptide_change time; /* geometric mean, in smallest round trip times; change: a share,
-                                   -0.25 is a quarter less */
-    struct riptide_change retransmitted; /* mean share of segments; change: a difference */
     /*
-     * Time of one half of those held out against the other half. An interval without 0 says that
-     * the comparison itself is wrong. All 0: there are too few.
+     * The geometric mean of times with data in flight, each in smallest round trip times of its
+     * connection. The change is a share: -0.25 is a quarter less.
+     */
+    struct riptide_change time;
+    /* The mean share of segments that were retransmitted, 0 to 1. The change is a difference. */
+    struct riptide_change retransmitted;
+    /*
+     * The time of one half of those held out against the other half. An interval without 0 says
+     * that the comparison itself is wrong. All 0: there are too few.
      */
     struct riptide_change halves;
     char best[128];     /* the class with the least change of time, as a line; empty: one alone */
@@ -126,30 +141,37 @@ struct riptide_verdict {
     char reason[128];   /* what the verdict waits for, or why it is not valid; empty: it is */
 };
 
+/* Sets the defaults. `size`: sizeof(*config). */
 void riptide_agent_config_init(struct riptide_agent_config *config, size_t size);
 
-/* `config` NULL: the defaults. Errors: those of the stages; -EINVAL also if values conflict. */
+/*
+ * Makes an agent, which the caller frees. `config` NULL: the defaults. Errors, with nothing made:
+ * those of riptide_observer_new, riptide_estimator_new and riptide_applier_new; -EINVAL also where
+ * values of two stages conflict; those of epoll_create1(2) and timerfd_create(2).
+ */
 int riptide_agent_new(struct riptide_agent **agentp, const struct riptide_agent_config *config,
                       struct riptide_error *error);
 
-/* As riptide_applier_free: without a stop routes and rules stay, and nothing is saved. */
+/* Closes and frees. Without a stop before, routes and rules stay, and nothing is saved. */
 struct riptide_agent *riptide_agent_free(struct riptide_agent *agent);
 
 /*
- * Starts the applier, loads the state, and begins a round. A state that cannot be used is no
- * failure: then `error` has a line that says why. Errors: as riptide_applier_start; after one the
- * agent can be started again, or freed.
+ * Starts the applier, loads the state, and makes the fd readable for the first round. A state that
+ * cannot be used is no failure: then `error` has a line that says why. Errors: as
+ * riptide_applier_start, and those of timerfd_settime(2). After an error the agent can be started
+ * again, or freed.
  */
 int riptide_agent_start(struct riptide_agent *agent, struct riptide_error *error);
 
 /*
  * Stops the applier, then saves and syncs the state of a started agent. Afterwards the agent can be
- * read and saved, and the fd is readable, so that a loop notices. Errors: the first of the kernel,
- * or else that of riptide_agent_save (`field` of `error` is "state"). All else is done even so.
+ * read and saved, and the fd is readable, so that a loop notices. A second stop saves nothing.
+ * Errors, after all else is done: the first of the kernel, or else that of riptide_agent_save
+ * (`field` of `error` is "state"); -ECHILD, with nothing done.
  */
 int riptide_agent_stop(struct riptide_agent *agent, struct riptide_error *error);
 
-/* It stays the same for the life of the agent. */
+/* The fd to wait on for reading. It stays the same for the life of the agent. */
 int riptide_agent_get_fd(const struct riptide_agent *agent);
 
 /*
@@ -174,8 +196,9 @@ int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_ev
 
 /*
  * Adds a sample of a stack of the caller's own, such as QUIC, to the coming round. The windows for
- * the kernel's connections follow from it as well. Outcomes and errors: as riptide_estimator_add;
- * RIPTIDE_E_UNKNOWN: it is outside of the observer's scope.
+ * the kernel's connections follow from it as well. Outcomes: as riptide_estimator_add;
+ * RIPTIDE_E_UNKNOWN: it is outside of the observer's scope, and was not added. Errors: -ENOMEM,
+ * -ECHILD, -ESHUTDOWN: it was not added.
  */
 int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 
@@ -197,32 +220,43 @@ int riptide_agent_next(struct riptide_agent *agent, uint32_t *cursor,
 
 /*
  * riptide_applier_annotate for one sample, for figures of the host's own by arm: `dst` and `cookie`
- * (SO_COOKIE of the connection's socket) are enough. Errors: -ECHILD, -ESHUTDOWN.
+ * (SO_COOKIE of the connection's socket) are enough. Errors, with the sample as it was: -ECHILD,
+ * -ESHUTDOWN.
  */
 int riptide_agent_annotate(struct riptide_agent *agent, struct riptide_sample *sample);
 
-/* As riptide_estimator_set_hint and _remove_hint; windows change at the end of the round. */
+/*
+ * As riptide_estimator_set_hint and riptide_estimator_remove_hint; the kernel's windows change at
+ * the end of the round. Errors also: -ECHILD, -ESHUTDOWN.
+ */
 int riptide_agent_set_hint(struct riptide_agent *agent, const struct riptide_hint *hint,
                            struct riptide_error *error);
 int riptide_agent_remove_hint(struct riptide_agent *agent, const struct riptide_prefix *dst);
 
 /*
- * Pauses windows, or ends the pause, as riptide_applier_set_paused does, with its errors. The end
- * of a pause begins a new first phase of the verdict.
+ * Pauses windows, or ends the pause, as riptide_applier_set_paused does, with its errors. After an
+ * error of the kernel the pause holds all the same (is_paused of the stats), and dispatch completes
+ * it. The end of a pause begins a new first phase of the verdict. While windows are suspended they
+ * stay so after a pause.
  */
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 
 /*
- * Saves the state in the file, whole or not at all. With `is_synced` it survives a power failure,
+ * Saves the state in its file, whole or not at all. With `is_synced` it survives a power failure,
  * for which the call waits for the disk. Call it now and then, as a killed process saves nothing. A
- * dry run saves nothing. Errors, each with a line: -EINVAL: no file is configured, it is a device,
- * FIFO or link, or the agent was not started; -ECHILD; those of open(2), write(2), fsync(2) and
- * rename(2).
+ * dry run saves nothing, and succeeds.
+ *
+ * Errors, each with a line: -EINVAL: no file is configured, a device, FIFO or link is in its place,
+ * or the agent was not started; -ECHILD; those of open(2), write(2), fsync(2) and rename(2). After
+ * an error the former file is there, but one of the last fsync(2), of its directory, leaves the new
+ * one.
  */
 int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
                        struct riptide_error *error);
 
-/* Returns the state as text, which the caller frees by free(3). NULL: there was no memory. */
+/*
+ * Returns the same state as text, which the caller frees by free(3). NULL: there was no memory.
+ */
 char *riptide_agent_get_state(const struct riptide_agent *agent);
 
 /*
