@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Observe: the TCP connections of this network namespace, as samples. Needs no privilege.
+ * Observe: gives the TCP connections of this network namespace as samples. It needs no privilege.
  *
  * An observer dumps the established sockets, and those that were closed with data in flight, by
- * sock_diag(7). It leaves out those to the host's own, loopback or link-local addresses:
+ * sock_diag(7). It leaves out those to the host's own, loopback or link-local addresses. A dump is:
  *
  *     riptide_observer_start(observer)
  *     while the fd is readable:
@@ -27,29 +27,32 @@ struct riptide_observer;
 
 /* To which side of the comparison of windows (riptide_verdict) a connection was drawn. */
 enum riptide_arm {
-    RIPTIDE_ARM_NONE,    /* to none: it opened where none is drawn, or this is not known */
-    RIPTIDE_ARM_WINDOW,  /* it opened with a window */
+    RIPTIDE_ARM_NONE,    /* to none: it opened where none is drawn, or it is not known to which */
+    RIPTIDE_ARM_WINDOW,  /* it opened with a window of ours */
     RIPTIDE_ARM_HOLDOUT, /* it was held out: it opened with the kernel's own window */
 };
 
 /*
  * One connection, from struct tcp_info (linux/tcp.h). What the kernel does not report is 0.
  *
- * The observer leaves `paced`, `flight_ended` and the members from `initcwnd` on at 0. For the
- * kernel's connections riptide_applier_annotate fills them in. A host with a stack of its own, such
- * as QUIC, sets them itself: `shown` in all samples of a connection but the first, and
+ * How it opened is in `paced`, `flight_ended` and the members from `initcwnd` on. The observer
+ * leaves these at 0, and riptide_applier_annotate fills them in for the kernel's connections.
+ *
+ * A host with a stack of its own, such as QUIC, fills in all members that its policy reads
+ * (riptide_estimator_add). It sets `shown` in all samples of a connection but the first, and
  * `flight_ended` in one, the first after its first flight.
  */
 struct riptide_sample {
     struct riptide_prefix dst;  /* the peer, full length; IPv4-mapped peers are IPv4 */
     uint64_t cookie;            /* the kernel's number for this socket, unique until reboot */
-    uint32_t cwnd;              /* congestion window, segments (tcpi_snd_cwnd) */
+    uint32_t cwnd;              /* congestion window, segments (tcpi_snd_cwnd); 1 to 2^31-1 */
     uint32_t ssthresh_segs;     /* slow start threshold; 2^31-1: none yet, always with bbr */
     uint32_t rtt_us;            /* smoothed round trip time */
-    uint32_t min_rtt_us;        /* windowed minimum; 0: not measured */
+    uint32_t min_rtt_us;        /* smallest round trip time of tcp_min_rtt_wlen, 5 minutes by
+                                   default; 0: not measured */
     uint32_t mss_bytes;         /* sender's segment size */
     uint32_t pmtu_bytes;        /* path MTU */
-    uint32_t data_segs_out;     /* segments with data, also retransmitted; 0: window never used */
+    uint32_t data_segs_out;     /* segments with data, also retransmitted; 0: it has sent none */
     uint32_t retrans_segs;      /* segments retransmitted in the connection's life */
     uint32_t last_data_sent_ms; /* time since data was last sent */
     uint64_t acked_bytes;       /* tcpi_bytes_acked; 1 after an active open that sent nothing */
@@ -60,36 +63,38 @@ struct riptide_sample {
     bool closed;          /* it has closed (destroy_events): the counters are final */
     bool shown;           /* an earlier dump had it: to count each once, skip it if closed */
     bool paced;           /* its first flight left over a part of a round trip, not at once */
-    bool flight_ended;    /* the first sample of it after its first flight, which counts now */
-    uint32_t initcwnd;    /* segments of our window as it opened; 0: not known, or not ours */
+    bool flight_ended;    /* this is its first sample after its first flight, which counts now */
+    uint32_t initcwnd;    /* our window with which it opened, segments; 0: not known, or not ours */
     enum riptide_arm arm; /* to which it was drawn as it opened */
     uint32_t phase;       /* of the holdout, as it opened (riptide_applier_set_holdout) */
-    uint32_t together;    /* connections to its destination that opened in the round trip before it,
-                             itself included; 0: not known; no built-in policy reads it */
+    uint32_t together;    /* connections to its destination that opened in the round trip up to it,
+                             itself included; 63: as many or more; 0: not known. No built-in policy
+                             reads it */
     uint32_t reserved[4]; /* 0 */
 };
 
-/* Inclusive. */
+/* A range of ports. */
 struct riptide_port_range {
     uint16_t first;
-    uint16_t last;
+    uint16_t last; /* inclusive; no smaller than `first` */
 };
 
 /*
  * The connections to learn from: those that meet all conditions. All zero: all connections. Of
  * `learn` and `exclude` the longest prefix around a destination decides; at equal length `exclude`
- * wins. IPv4 is written as IPv4, not as IPv4-mapped IPv6. With up to 256 prefixes in all the kernel
- * applies the scope to dumps, with more only the ports.
+ * wins. IPv4 is written as IPv4, not as IPv4-mapped IPv6. Arrays are copied where a configuration
+ * is. With up to 256 prefixes in all the kernel applies the scope to dumps. With more it applies
+ * the ports only, and the observer the rest.
  */
 struct riptide_scope {
     const struct riptide_prefix *learn; /* none: all that are not excluded */
     size_t n_learn;                     /* at most RIPTIDE_MAX_PREFIXES */
     const struct riptide_prefix *exclude;
-    size_t n_exclude;                              /* likewise */
+    size_t n_exclude;                              /* at most RIPTIDE_MAX_PREFIXES */
     const struct riptide_port_range *local_ports;  /* none: all */
     size_t n_local_ports;                          /* at most 256 */
     const struct riptide_port_range *remote_ports; /* none: all */
-    size_t n_remote_ports;                         /* likewise */
+    size_t n_remote_ports;                         /* at most 256 */
 };
 
 enum riptide_destroy_events {
@@ -103,8 +108,9 @@ struct riptide_observer_config {
     size_t size; /* of this struct, as the caller was compiled */
     /*
      * Whether to read closed connections (Linux 4.3): enum riptide_destroy_events, or true, or
-     * false. Each TCP socket that closes, in any scope, then costs the kernel 7 us and the reader 1
-     * us. Messages wait in up to 32 MB of the kernel's memory, without CAP_NET_ADMIN in rmem_max.
+     * false; default RIPTIDE_DESTROY_EVENTS_AUTO. Each TCP socket that closes, in any scope, then
+     * costs the kernel 7 us and the reader 1 us. Messages wait in up to 32 MB of the kernel's
+     * memory, or without CAP_NET_ADMIN in up to net.core.rmem_max.
      */
     int32_t destroy_events;
     struct riptide_scope scope;
@@ -125,9 +131,13 @@ struct riptide_observer_stats {
     int64_t events_error;
 };
 
+/* Sets the defaults. `size`: sizeof(*config). */
 void riptide_observer_config_init(struct riptide_observer_config *config, size_t size);
 
-/* `config` NULL: the defaults. Errors: -EINVAL, -E2BIG, -ENOMEM, and those of socket(2). */
+/*
+ * Makes an observer, which the caller frees. `config` NULL: the defaults. Errors, with nothing
+ * made: -EINVAL (`error` names the field), -E2BIG, -ENOMEM, and those of socket(2).
+ */
 int riptide_observer_new(struct riptide_observer **observerp,
                          const struct riptide_observer_config *config, struct riptide_error *error);
 
@@ -139,17 +149,19 @@ int riptide_observer_get_fd(const struct riptide_observer *observer);
 /*
  * Begins a dump. It reads the host's own addresses, which cost 1 to 3 us each. The kernel then
  * skips sockets out of scope, 0.2 us each, until a buffer is full: a loop that must not wait leaves
- * the scope empty and skips samples itself. Errors: -EBUSY: one is running, and goes on.
- * -ETIMEDOUT: nothing was read since three such refusals, so it is given up. -ECHILD, and those of
- * send(2) and recv(2): none was begun.
+ * the scope empty and skips samples itself.
+ *
+ * Errors: -EBUSY: a dump is running, and goes on. -ETIMEDOUT: nothing was read since three such
+ * refusals, so that the running dump is given up. -ECHILD, and those of send(2) and recv(2): no
+ * dump was begun.
  */
 int riptide_observer_start(struct riptide_observer *observer);
 
 /*
  * Reads one netlink buffer (32 KB: about 80 sockets, or 32 that have closed), or none while samples
  * of the last one remain. The kernel fills the next one meanwhile, as in start. Outcomes:
- * RIPTIDE_E_MORE. Errors: those of recv(2) and of the kernel's answer: the dump is given up, and
- * later calls read and drop its rest. -ECHILD.
+ * RIPTIDE_E_MORE. Errors: those of recv(2) and of the kernel's answer: the dump is given up, later
+ * calls read and drop its rest, and another one can be started. -ECHILD, with nothing done.
  */
 int riptide_observer_dispatch(struct riptide_observer *observer);
 
@@ -168,7 +180,7 @@ int riptide_observer_pop(struct riptide_observer *observer, const struct riptide
 bool riptide_observer_matches(const struct riptide_observer *observer,
                               const struct riptide_sample *sample);
 
-/* Copies the first `size` bytes of the counters. */
+/* Copies the first `size` bytes of the counters; sizeof(*stats) gives all that the caller knows. */
 void riptide_observer_get_stats(const struct riptide_observer *observer,
                                 struct riptide_observer_stats *stats, size_t size);
 

@@ -6,9 +6,10 @@
  * and apply.h; agent.h joins them. docs/embedding.md (share/doc/riptide) has more on each point.
  *
  *  - Results: 0 is success. A negative value is -errno: the call failed, the object is as before,
- *    and `error`, which may be NULL, has a line. After a success that is empty, or says what a
- *    comment names. A positive value is an outcome (enum riptide_outcome) that the function's
- *    comment names. Other out-parameters are written on success only. Exceptions are commented.
+ *    and `error`, which may be NULL, has a line. After a success the line is empty, or says what
+ *    the function's comment names. A positive value is an outcome (enum riptide_outcome) that the
+ *    comment names as well. Other out-parameters are written on success only. A comment says where
+ *    this differs.
  *  - Pointers: what a call returns by pointer belongs to the object until its next such call. Only
  *    the texts of riptide_estimator_save and riptide_agent_get_state are the caller's to free.
  *    `*_free(NULL)` does nothing; every `*_free` returns NULL.
@@ -50,7 +51,7 @@ extern "C" {
 #define RIPTIDE_PREFIX_TEXT_BYTES 50                    /* of any prefix as text, with its zero */
 
 enum riptide_outcome {
-    RIPTIDE_E_AGAIN = 1, /* nothing now; dispatch again when the fd is readable */
+    RIPTIDE_E_AGAIN = 1, /* there is nothing now; dispatch again when the fd is readable */
     RIPTIDE_E_DONE,      /* the dump or the walk is complete */
     RIPTIDE_E_FULL,      /* there is no place: of the configured number, or one network's part */
     RIPTIDE_E_INVALID,   /* the value is impossible (a window of 0, time that runs backwards) */
@@ -59,11 +60,13 @@ enum riptide_outcome {
     RIPTIDE_E_LEFT_OUT,  /* the sample is no evidence for the policy */
 };
 
+/* Why a call failed. It belongs to the caller; nothing in it is to be freed. */
 struct riptide_error {
     char text[256]; /* one line for a person: mostly the object, the reason, the remedy */
     /*
-     * The field of a configuration, by its path from the agent's: "estimator.cwnd_max",
-     * "observer.scope.learn[]". `text` begins with it and its index. Static; NULL: of no field.
+     * The field of a configuration that is wrong, by its path from the agent's:
+     * "estimator.cwnd_max", "observer.scope.learn[]". `text` begins with it and its index. It is
+     * static. NULL: the error is about no field.
      */
     const char *field;
     int64_t index; /* of the element that [] in `field` stands for; -1: none */
@@ -144,24 +147,36 @@ enum riptide_names {
     RIPTIDE_NAMES_REASON,      /* enum riptide_reason */
 };
 
-/* A word for a value, for logs, as "left alone"; for a reason a line. "unknown": none. Static. */
+/*
+ * Returns a word for a value, for logs, as "left alone"; for a reason a line. It is static. A value
+ * that has none gives "unknown".
+ */
 const char *riptide_name(enum riptide_names names, uint32_t value);
 
 #define RIPTIDE_VERSION        "1.0.0"  /* of these headers */
 #define RIPTIDE_VERSION_NUMBER 0x010000 /* the same: 1.2.3 is 0x010203 */
 const char *riptide_version(void);      /* of the running library; static */
 
-/* A network, or a host, of full length. Bits after `len` are 0: equal ones have equal bytes. */
+/*
+ * A network; of full length, a host. All bits of `addr` after `len` are 0, so that equal prefixes
+ * have equal bytes.
+ */
 struct riptide_prefix {
     uint8_t family;   /* AF_INET or AF_INET6 */
     uint8_t len;      /* bits, 0 to 32 or 0 to 128 */
     uint8_t addr[16]; /* network byte order; IPv4 uses the first four */
 };
 
-/* Reads "203.0.113.0/24" or an address. IPv4-mapped ones become IPv4. Errors: -EINVAL. */
+/*
+ * Reads "203.0.113.0/24" or an address. IPv4-mapped ones become IPv4. Errors: -EINVAL: it is
+ * neither, or has bits after its length.
+ */
 int riptide_prefix_parse(struct riptide_prefix *prefix, const char *text);
 
-/* Writes the prefix as text; a prefix of full length without its length, as ip(8) does. */
+/*
+ * Writes the prefix as text; a host without its length, as ip(8) does. "?": its family is no one of
+ * the two.
+ */
 void riptide_prefix_format(const struct riptide_prefix *prefix,
                            char text[RIPTIDE_PREFIX_TEXT_BYTES]);
 
