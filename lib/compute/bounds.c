@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hints are an array in the order of addresses, searched by halves. Each has what decides within
- * it, so that the longest one around a destination has all.
+ * Hints are an array in the order of addresses, searched by halves. Each hint also has what decides
+ * within it, of itself and of those around it. So the longest one around a destination has all that
+ * decides for it.
  */
 #include "compute/bounds.h"
 
@@ -51,7 +52,10 @@ static int hint_check(const struct riptide_estimator_config *config, uint64_t no
                         hint->cwnd_max > 0, error);
 }
 
-/* The last one up to that prefix, or NONE: the one around it, or inside of that. */
+/*
+ * The last hint that does not come after that prefix in the order, or NONE. It is the longest one
+ * around the prefix, or one inside of that.
+ */
 static uint32_t find_last(const struct hints *hints, const struct riptide_prefix *dst)
 {
     return prefix_find_last(hints->list, hints->n, sizeof(*hints->list), dst);
@@ -68,7 +72,7 @@ static uint32_t find_own(const struct hints *hints, const struct riptide_prefix 
     return NONE;
 }
 
-/* From `i` outwards: the first one that contains `dst`, or NONE. */
+/* The first hint that contains `dst`, from hint `i` on outwards; NONE: none does. */
 static uint32_t find_around(const struct hints *hints, uint32_t i, const struct riptide_prefix *dst)
 {
     while (i != NONE && !prefix_contains(&hints->list[i].hint.dst, dst))
@@ -76,7 +80,7 @@ static uint32_t find_around(const struct hints *hints, uint32_t i, const struct 
     return i;
 }
 
-/* Its upper bound: one that is `off` is a bound of 0. */
+/* The upper bound of a hint; `otherwise` if it has none. One that is `off` has a bound of 0. */
 static uint32_t max_of(const struct riptide_hint *hint, uint32_t otherwise)
 {
     if (hint->off)
@@ -123,7 +127,9 @@ void estimate_bound(const struct hints *hints, struct riptide_estimate *estimate
     estimate->cwnd = (uint32_t)(cwnd + 0.5);
 }
 
-/* Finds anew, for each hint, what decides within it. Those around it come before it. */
+/*
+ * Finds anew, for each hint, what decides within it. Hints around it come before it in the order.
+ */
 static void join(struct hints *hints)
 {
     for (uint32_t i = 0; i < hints->n; i++) {

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-/* The prefix that has a bounded share of all places. */
+/* A prefix of this length has a bounded share of all places: share_limit(). */
 enum { SHARE_LEN4 = 24, SHARE_LEN6 = 64 };
 
 struct riptide_prefix prefix_of(const struct riptide_prefix *dst, uint8_t len4, uint8_t len6)
@@ -35,6 +35,7 @@ void destination_remove(struct riptide_estimator *estimator, uint32_t slot)
     prefix_table_remove(&estimator->table, slot);
 }
 
+/* Whether the sample of a destination that is not known yet counts for the policy. */
 static bool is_evidence(struct riptide_estimator *estimator, const struct riptide_sample *sample)
 {
     uint64_t memory[RIPTIDE_POLICY_MEMORY_BYTES / 8] = { 0 };
@@ -45,19 +46,23 @@ static bool is_evidence(struct riptide_estimator *estimator, const struct riptid
 }
 
 /*
- * The idlest of the next few, as in caches: as they are taken in turn, all are looked at. Few of
- * them are in a share that is full, so that a search may find none of its idle ones. Idleness is
- * the time since the tick of its last connections, and a second, so that their number decides in
- * the newest tick; divided by them and one more, up to 32, so that many of one moment do not keep a
- * place for long. It is idler than the new one, so that open connections do not take places from
- * each other in turns, and on no list: those have samples of the coming tick, or wait to be popped.
- * `within`: a prefix whose share is full; NULL: the whole table is. NONE: there is none.
+ * Finds the idlest one of the next few destinations, as caches do: as the few are taken in turn,
+ * all are looked at in the end. `within`: a prefix whose share is full, NULL: the whole table is.
+ * In a share few of them may be, so that the search may find none. Returns NONE then, and where
+ * none is idler than a new destination: otherwise open connections would take places from each
+ * other.
+ *
+ * Idleness is the time since the tick of its last connections, divided by how many counted in it.
+ * The time is a second longer, so that their number decides in the newest tick. The number is one
+ * more, and at most MOST_WEIGHT, so that many connections of one moment do not keep a place for
+ * long.
  */
 static uint32_t find_idlest(struct riptide_estimator *estimator,
                             const struct riptide_prefix *within, bool with_window)
 {
     enum { LOOKS = 16, MOST_WEIGHT = 32 };
-    double idlest = (double)NS_PER_S / 2; /* of one connection, now */
+    /* The idleness of a new destination: one connection that counts now. */
+    double idlest = (double)NS_PER_S / 2;
     uint32_t found = NONE;
 
     for (int i = 0; i < LOOKS; i++) {
@@ -66,9 +71,10 @@ static uint32_t find_idlest(struct riptide_estimator *estimator,
         uint64_t age_ns = estimator->input.now_ns - (uint64_t)destination->updated_ns;
         double idleness = (double)(age_ns + NS_PER_S) /
                           lesser(destination->last.n[RIPTIDE_LEFT_OUT_NOT] + 1, MOST_WEIGHT);
+        /* It has samples of the coming tick, or is in the list of those to be popped. */
+        bool is_needed = destination->flags & (IS_TOUCHED | IS_CHANGED);
 
-        if (!(destination->flags & (IS_TOUCHED | IS_CHANGED)) && idleness > idlest &&
-            (with_window || !has_window(destination)) &&
+        if (!is_needed && idleness > idlest && (with_window || !has_window(destination)) &&
             (!within || prefix_contains(within, &destination->dst))) {
             idlest = idleness;
             found = slot;
@@ -77,7 +83,10 @@ static uint32_t find_idlest(struct riptide_estimator *estimator,
     return found;
 }
 
-/* Makes a place in a full table, or in the full share of a prefix. Outcomes: RIPTIDE_E_FULL. */
+/*
+ * Makes a place in a full table, or in the full share of a prefix (`within`). Outcomes:
+ * RIPTIDE_E_FULL: none gives way. Errors: -ENOMEM.
+ */
 static int make_room(struct riptide_estimator *estimator, const struct riptide_prefix *within,
                      const struct riptide_sample *sample)
 {
@@ -123,9 +132,9 @@ int destination_get(struct riptide_estimator *estimator, const struct riptide_pr
 }
 
 /*
- * Keeps the smallest path MTU of open connections for the time to live, as those that have not met
- * it come and go. 68 is what the kernel shows for one whose route was just replaced, until it
- * sends: the MTU of no device.
+ * Keeps the smallest path MTU of open connections for the time to live, as connections that have
+ * not met it come and go. 68 is what the kernel shows for a connection whose route was just
+ * replaced, until it sends; no device has such an MTU.
  */
 static inline void note_pmtu(const struct riptide_estimator *estimator,
                              struct destination *destination, const struct riptide_sample *sample)
@@ -155,10 +164,10 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
 
     if (slot != NONE && !prefix_equal(&destination_at(estimator, slot)->dst, dst))
         slot = prefix_table_find(&estimator->table, dst);
-    /* It counted while it was open, unless its first flight ended only then. */
+    /* It counted while it was open, unless its first flight ended only as it closed. */
     if (sample->closed && sample->shown && !sample->flight_ended)
         return RIPTIDE_E_LEFT_OUT;
-    /* The window is 0, or from 2^31 on; or the address is none. */
+    /* The window is 0 or from 2^31 on, which one comparison finds; or the address is no host's. */
     if (sample->cwnd - 1 >= (1u << 31) - 1 ||
         (slot == NONE && !prefix_is_valid_host(&sample->dst))) {
         estimator->stats.invalid++;
@@ -182,6 +191,7 @@ static inline int add(struct riptide_estimator *estimator, const struct riptide_
     estimator->stats.samples++;
     if (reason != RIPTIDE_LEFT_OUT_NOT)
         return RIPTIDE_E_LEFT_OUT;
+    /* 0 is unknown, and is larger than all others here. */
     if (sample->min_rtt_us - 1 < destination->tick.min_rtt_us - 1)
         destination->tick.min_rtt_us = sample->min_rtt_us;
     return 0;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NULL: everything. Errors: -EINVAL, with a line; -ENOMEM. */
+/* Copies a scope; NULL: everything. Errors: -EINVAL, with a line; -ENOMEM. */
 static int take_scope(struct prefix_set *set, const struct riptide_scope *scope,
                       struct riptide_error *error)
 {
@@ -85,8 +85,9 @@ RIPTIDE_PUBLIC struct riptide_estimator *riptide_estimator_free(struct riptide_e
 }
 
 /*
- * In eighths of an octave from 1 ms on, so that smaller changes do not rewrite a route; at least
- * the delay, at most RIPTIDE_RTO_MIN_LIMIT_US.
+ * Rounds a delay up to eighths of an octave from 1 ms on, so that smaller changes do not rewrite a
+ * route. The result is at least the delay and `least_us`, at most RIPTIDE_RTO_MIN_LIMIT_US. 0:
+ * there is no delay, or `least_us` is 0, and no rto_min is set.
  */
 static uint32_t rto_min_of(uint32_t delay_us, uint32_t least_us)
 {
@@ -182,7 +183,7 @@ static bool is_known(const struct destination *destination)
     return has_window(destination) || destination->updated_ns > 0;
 }
 
-/* Empties the policy's memory beyond the tick. */
+/* Empties the policy's memory but for the tick's part. */
 static void forget_kept(const struct riptide_estimator *estimator, struct destination *destination)
 {
     const struct riptide_policy *policy = estimator->config.policy;

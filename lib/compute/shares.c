@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Sizes change by one, so the next largest size is never far, and each step takes constant time. */
+/*
+ * Lists of shares by their size. A size changes by one at a time. So the next largest size is the
+ * present one or a neighbour, and each step takes constant time.
+ */
 #include "shares.h"
 
 #include <errno.h>
@@ -17,7 +20,7 @@ int shares_init(struct shares *shares, uint32_t max_shares, uint32_t max_size)
     shares->of_size = malloc(n_bytes);
     if (!shares->of_size)
         return -ENOMEM;
-    memset(shares->of_size, 0xff, n_bytes);
+    memset(shares->of_size, 0xff, n_bytes); /* PREFIX_TABLE_NONE */
     return 0;
 }
 

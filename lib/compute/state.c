@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Saves an estimator's state as text and loads it: for the next process, and for other hosts. Pure;
+ * Saves an estimator's state as text and loads it, for the next process and for other hosts. Pure;
  * lib/agent/state.c does the files.
  *
  * The first line has the version of the text and CLOCK_REALTIME of the save. Each further line is a
@@ -9,9 +9,12 @@
  *     riptide state 2 saved_ns=1790000000000000000
  *     192.0.2.1 cwnd=48 samples=3 age_ns=12 paced=1 cut=1 min_rtt_us=50000
  *
- * cut: the policy has cut the window at some time. So that older and newer versions read it,
- * unknown fields are skipped, and those that are missing are 0 (min_rtt_us: unknown). A line of
- * which a field is no number in its range is damaged.
+ * age_ns is the time since the window was computed. paced: first flights are to be paced. cut: the
+ * policy has cut the window at some time.
+ *
+ * Older and newer versions read each other's text: unknown fields are skipped, and missing ones are
+ * 0 (of min_rtt_us: unknown). A line without cwnd or age_ns is damaged, and one of which a field is
+ * no number in its range.
  */
 #include "estimator.h"
 #include "prefix.h"
@@ -30,7 +33,7 @@ static const char magic[] = "riptide state 2 saved_ns=";
 /* Longer lines are damaged. */
 enum { MOST_LINE_BYTES = 1024 };
 
-/* As it is given by the policy, before hints. */
+/* The window as the policy has given it, before bounds. */
 static void put_line(FILE *out, const struct riptide_estimator *estimator,
                      struct destination *destination, uint64_t now_ns)
 {
@@ -81,7 +84,10 @@ RIPTIDE_PUBLIC char *riptide_estimator_save(const struct riptide_estimator *esti
     return NULL;
 }
 
-/* A line without its end was cut off, and is empty as one that is too long. Returns the next. */
+/*
+ * Copies a line without its end. One that was cut off, without an end, becomes empty, as does one
+ * that is too long. Returns where the next line begins.
+ */
 static const char *next_line(const char *at, const char *end, char line[MOST_LINE_BYTES])
 {
     const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -93,8 +99,8 @@ static const char *next_line(const char *at, const char *end, char line[MOST_LIN
 }
 
 /*
- * Loads one destination of a state that was saved so long ago. Outcomes: RIPTIDE_E_DONE, it has
- * expired; others, it is skipped.
+ * Loads one destination of a state that was saved passed_ns ago. Outcomes: RIPTIDE_E_DONE: it has
+ * expired; others: it is skipped. Errors: -ENOMEM.
  */
 static int load_line(struct riptide_estimator *estimator, const char *line, uint64_t passed_ns)
 {
@@ -107,7 +113,7 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
         .min_rtt_us = (uint32_t)field_number(line, " min_rtt_us=", UINT32_MAX, &is_damaged),
         .pacing_percent = field_number(line, " paced=", 1, &is_damaged) ? 100 : RIPTIDE_AT_ONCE,
         .may_lower = field_number(line, " cut=", 1, &is_damaged),
-        /* Shortly after a reboot that is before the zero of this clock. */
+        /* Below 0 where it was computed before this host booted, as that is the clock's zero. */
         .updated_ns = (int64_t)(estimator->input.now_ns - age_ns),
     };
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
@@ -116,13 +122,15 @@ static int load_line(struct riptide_estimator *estimator, const char *line, uint
 
     snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, " "), line);
     is_damaged |= riptide_prefix_parse(&loaded.dst, text) != 0 || loaded.smoothed == 0;
-    /* No peer is there; but a wide one that begins with the unspecified address has others. */
+    /*
+     * No peer has a local or unspecified address. A wide prefix that begins with zeros has peers.
+     */
     is_any = !prefix_is_host(&loaded.dst) && is_zero(loaded.dst.addr, sizeof(loaded.dst.addr));
     if (is_damaged || (!is_any && address_is_local(loaded.dst.family, loaded.dst.addr)))
         return RIPTIDE_E_INVALID;
     if (age_ns >= config->ttl_ns || age_ns > INT64_MAX)
         return RIPTIDE_E_DONE;
-    /* It is none of this configuration, or out of scope. */
+    /* Its length is not that of this configuration's destinations, or it is out of scope. */
     len = loaded.dst.family == AF_INET ? config->prefix_len4 : config->prefix_len6;
     if (loaded.dst.len != len || !prefix_set_decide(&estimator->scope, &loaded.dst))
         return RIPTIDE_E_UNKNOWN;
