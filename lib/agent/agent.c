@@ -16,7 +16,9 @@ static void agent_freep(struct riptide_agent **agentp)
     riptide_agent_free(*agentp);
 }
 
-/* The stages, and one epoll over their fds and the timer. */
+/*
+ * Makes the stages, and one epoll over their fds and the timer. On an error the caller frees all.
+ */
 static int stages_new(struct riptide_agent *agent, struct riptide_error *error)
 {
     const struct stages *stages = &agent->stages;
@@ -125,13 +127,13 @@ RIPTIDE_PUBLIC int riptide_agent_start(struct riptide_agent *agent, struct ripti
     if (traits & RIPTIDE_HOLDS_OUT && !applier->dry_run)
         agent->experiment.holdout_percent = applier->holdout_percent;
     agent->experiment.seed = applier->holdout_seed;
-    /* Behind what a predecessor had left. */
+    /* The line follows the applier's, of what a predecessor had left. */
     if (state_load(agent) && error)
         error_set(error, "%s%s%s", error->text, error->text[0] ? "; " : "", agent->state_said.text);
     return 0;
 }
 
-/* The kernel comes first: the disk may take long. */
+/* The kernel comes first, as the disk may take long. */
 RIPTIDE_PUBLIC int riptide_agent_stop(struct riptide_agent *agent, struct riptide_error *error)
 {
     bool was_stopped = agent->round == ROUND_STOPPED;
@@ -172,7 +174,7 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
     for (int i = 0; i < n; i++) {
         int fd = events[i].data.fd, done = RIPTIDE_E_MORE;
 
-        /* Each is readable for work that is done now; the applier reports if more remains. */
+        /* Each fd was readable for work that is done now. It may have more: done is MORE then. */
         if (fd == riptide_applier_get_fd(agent->applier))
             done = round_on_applier(agent);
         else if (fd == riptide_observer_get_fd(agent->observer))
@@ -191,7 +193,10 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
     return is_more ? RIPTIDE_E_MORE : 0;
 }
 
-/* Whether the reason is another one than was told: then it is the event. */
+/*
+ * Makes an event of a reason if it is another one than was told. Two are the same if their
+ * addresses are. Returns whether there is an event.
+ */
 static bool is_news(struct riptide_agent *agent, const char **told, const char *reason,
                     enum riptide_agent_event_kind kind, uint8_t family)
 {
@@ -212,7 +217,7 @@ static const char *events_reason(const struct riptide_agent *agent)
     return stats.events_error ? strerror(-(int)stats.events_error) : NULL;
 }
 
-/* Why rules or the program give no windows, or events are not read; NULL: they do, or are. */
+/* Makes an event of the next reason that has changed, if there is one. */
 static bool pop_reason(struct riptide_agent *agent)
 {
     const struct riptide_applier_stats stats = agent_applier_stats(agent);
@@ -228,6 +233,7 @@ static bool pop_reason(struct riptide_agent *agent)
                    0);
 }
 
+/* Makes an event of a failure, or else of the end of a round, if there is one. */
 static bool pop_round(struct riptide_agent *agent)
 {
     if (agent->failure.what) {
@@ -273,7 +279,7 @@ RIPTIDE_PUBLIC int riptide_agent_set_paused(struct riptide_agent *agent, bool is
 
     if (r < 0)
         return r;
-    /* Only after a pause: each beginning makes what decides ask for more evidence. */
+    /* Only after a pause: each stretch that begins asks for more evidence than the one before. */
     if (agent->is_paused && !is_paused)
         experiment_begin(&agent->experiment, HOLDOUT_FIRST);
     agent->is_paused = is_paused;

@@ -13,7 +13,10 @@ RIPTIDE_PUBLIC void riptide_agent_config_init(struct riptide_agent_config *confi
     struct_give(config, size, &defaults, sizeof(defaults));
 }
 
-/* The other built-in policies learn from open connections alone; a program's own may need all. */
+/*
+ * Whether a policy needs closed connections. Of the built-in ones "careful" alone does. A program's
+ * own may need them.
+ */
 static bool learns_from_closed(const struct riptide_policy *policy)
 {
     if (!policy || !policy->name)
@@ -21,7 +24,7 @@ static bool learns_from_closed(const struct riptide_policy *policy)
     return policy == riptide_policy_find("careful") || !riptide_policy_find(policy->name);
 }
 
-/* Checks across stages, which the stages cannot do. */
+/* Checks values of several stages against each other, and sets those that follow from another's. */
 static int stages_join(struct stages *stages, struct riptide_error *error)
 {
     struct riptide_estimator_config *estimator = &stages->estimator, defaults;

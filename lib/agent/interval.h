@@ -5,15 +5,15 @@
 
 #include "internal.h"
 
-/* The mean is over about this many dumps. */
+/* The moving average of a dump's cost is over about this many dumps. */
 enum { INTERVAL_MEMORY = 8 };
 
 struct interval {
-    uint64_t current_ns;
-    uint64_t min_ns; /* as configured */
+    uint64_t current_ns; /* from min_ns to max_ns */
+    uint64_t min_ns;     /* as configured */
     uint64_t max_ns;
-    double max_share; /* of one core; 0: the interval is fixed */
-    uint64_t mean_ns; /* processor time of a dump, moving average */
+    double max_share; /* of one core, that dumps may take; 0: the interval is fixed */
+    uint64_t mean_ns; /* processor time of a dump, a moving average */
 };
 
 /*
@@ -32,9 +32,9 @@ static inline void interval_init(struct interval *interval, uint64_t configured_
 }
 
 /*
- * A dump has taken this processor time. An incomplete one would have taken more, so it shrinks
- * nothing. The mean decides, since some kernels count processor time in ticks of 10 ms: a dump of
- * 0.1 ms costs 0 or a hundred times its time.
+ * A dump has taken this processor time. An incomplete one would have taken more, so it never lowers
+ * the mean. The mean decides, as some kernels count processor time in ticks of 10 ms: by these a
+ * dump of 0.1 ms costs 0 or a hundred times its time.
  */
 static inline void interval_update(struct interval *interval, uint64_t cost_ns, bool is_complete)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A round, from its timer to its last route; and what closed connections of it decide. */
+/*
+ * A round, from its timer to its last route, and what its closed connections decide: whether
+ * windows are suspended, and how many connections are held out.
+ */
 #include "parts.h"
 #include "prefix.h"
 
@@ -8,11 +11,15 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* In a dispatch, so that 10,000 windows at once do not delay the caller's loop. */
-enum { MAX_HANDED = 256, MAX_DROPPED = 4096 };
+/* Bounds of one dispatch, so that 10,000 windows at once do not delay the caller's loop. */
+enum {
+    MAX_HANDED = 256,   /* windows handed to the applier */
+    MAX_DROPPED = 4096, /* outcomes of the applier that nobody pops */
+};
 
 int round_arm(struct riptide_agent *agent)
 {
+    /* A time that has passed, as 1 has, makes the fd readable at once. */
     uint64_t at_ns = agent->round == ROUND_HANDING ? 1 : agent->next_ns;
     const struct itimerspec at = { .it_value = { .tv_sec = (time_t)(at_ns / NS_PER_S),
                                                  .tv_nsec = (long)(at_ns % NS_PER_S) } };
@@ -55,7 +62,10 @@ static void note_unread(struct riptide_agent *agent, int error)
                  error);
 }
 
-/* Of a dump that was given up, the samples that it brought count; destinations expire as always. */
+/*
+ * Ends the dump of a round, which was given up. The samples that it brought count, and destinations
+ * expire as always.
+ */
 static void give_up_dump(struct riptide_agent *agent, int error)
 {
     note_unread(agent, error);
@@ -99,8 +109,8 @@ static void hand_over(struct riptide_agent *agent)
 }
 
 /*
- * For a caller that pops nothing: otherwise bases of routes would not reach the estimator. One that
- * pops does it before the next round.
+ * Pops outcomes of the applier for a caller that pops nothing, as windows of base routes reach the
+ * estimator by them. A caller that pops does so before the next round.
  */
 static void drop_unpopped(struct riptide_agent *agent)
 {
@@ -114,8 +124,8 @@ static void drop_unpopped(struct riptide_agent *agent)
 }
 
 /*
- * Before its connections are added: suspends windows where they do harm, and sets the share held
- * out.
+ * Judges the outcomes entered since the last round, before connections of this one are added:
+ * suspends windows where they do harm, and sets the share held out.
  */
 static void judge_outcomes(struct riptide_agent *agent, uint64_t now_ns)
 {
@@ -129,14 +139,19 @@ static void judge_outcomes(struct riptide_agent *agent, uint64_t now_ns)
     }
 }
 
-/* Kernels without a fine clock count in ticks of 10 ms, even for very short work. */
+/*
+ * The processor time since it was cpu_ns, at most the time since began_ns: kernels without a fine
+ * clock count in ticks of 10 ms, even for very short work.
+ */
 static uint64_t cpu_ns_since(uint64_t cpu_ns, uint64_t began_ns)
 {
     cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
     return (uint64_t)lesser((double)cpu_ns, (double)(read_clock(CLOCK_BOOTTIME) - began_ns));
 }
 
-/* Most of a dump with a scope is here: the kernel walks until one buffer is full. */
+/*
+ * Starts a dump. With a scope most of its cost is here, as the kernel walks until a buffer is full.
+ */
 static void start_dump(struct riptide_agent *agent)
 {
     uint64_t cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID), began_ns = read_clock(CLOCK_BOOTTIME);
@@ -160,8 +175,8 @@ static void begin_round(struct riptide_agent *agent, uint64_t now_ns)
 }
 
 /*
- * Counts a closed connection, and enters its outcome where it was drawn to an arm. The time of its
- * path is that from before this sample, whose own depends on its arm.
+ * Counts a closed connection, and enters its outcome where it was drawn to an arm. The round trip
+ * time of its path is the one from before this sample, whose own depends on its arm.
  */
 static void enter_closed(struct riptide_agent *agent, const struct riptide_sample *sample)
 {
@@ -185,7 +200,10 @@ static void enter_closed(struct riptide_agent *agent, const struct riptide_sampl
     experiment->entries[entry]++;
 }
 
-/* The estimator counts invalid samples, and those that it has no place for. */
+/*
+ * Counts a sample in the round if the estimator has taken it, and each connection once. The
+ * estimator itself counts invalid samples, and those that it has no place for.
+ */
 static void count_sample(struct riptide_tick *tick, const struct riptide_sample *sample,
                          int outcome)
 {
@@ -201,7 +219,7 @@ RIPTIDE_PUBLIC int riptide_agent_add(struct riptide_agent *agent,
 
     if (r < 0)
         return r;
-    /* Scopes decide about hosts only; the estimator refuses, and counts, what is none. */
+    /* Scopes decide about hosts only. The estimator refuses and counts an address that is none. */
     if (prefix_is_valid_host(&sample->dst) && !riptide_observer_matches(agent->observer, sample))
         return RIPTIDE_E_UNKNOWN;
     r = riptide_estimator_add(agent->estimator, sample);

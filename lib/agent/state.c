@@ -46,7 +46,10 @@ RIPTIDE_PUBLIC char *riptide_agent_get_state(const struct riptide_agent *agent)
     return NULL;
 }
 
-/* Also closes the fd. Not as one text, which would be a third of a daemon's memory. */
+/*
+ * Writes the state to the fd, and closes that. It is not made as one text before, which would be a
+ * third of a daemon's memory. Errors: those of fdopen(3), write(2), fchmod(2), fsync(2).
+ */
 static int write_state(int fd, bool is_synced, const struct riptide_agent *agent)
 {
     FILE *out = fdopen(fd, "w");
@@ -86,7 +89,7 @@ static int fail(struct riptide_error *error, const char *path, const char *actio
     return r;
 }
 
-/* As PATH.tmp, then renamed. One process writes it. */
+/* Writes PATH.tmp, and renames that to PATH. Only one process writes it. */
 static int replace(const struct riptide_agent *agent, bool is_synced, struct riptide_error *error)
 {
     const char *path = agent->state;
@@ -129,7 +132,10 @@ RIPTIDE_PUBLIC int riptide_agent_save(const struct riptide_agent *agent, bool is
     return agent->stages.applier.dry_run ? 0 : replace(agent, is_synced, error);
 }
 
-/* The bytes and a terminating zero, which the caller frees. Returns the number of an error. */
+/*
+ * Reads the n bytes of a file, with a zero behind them. The caller frees *textp, also after an
+ * error. Returns 0 or an errno, which is not negative.
+ */
 static int read_file(const char *path, char **textp, size_t *np)
 {
     /* A FIFO in its place must not block the start, and a link would be replaced by a save. */
@@ -157,7 +163,10 @@ static int read_file(const char *path, char **textp, size_t *np)
     return got < 0 ? errno : 0;
 }
 
-/* The next save replaces the file, which may be of a newer version, or none of ours. */
+/*
+ * Keeps a file that cannot be loaded as PATH.old, as the next save replaces it: it may be of a
+ * newer version, or none of ours. Returns whether it was kept.
+ */
 static bool keep_old(const struct riptide_agent *agent)
 {
     char old[PATH_MAX];
@@ -167,7 +176,7 @@ static bool keep_old(const struct riptide_agent *agent)
            rename(agent->state, old) == 0;
 }
 
-/* A pause, hints and outcomes count even if the clock is wrong and the windows are refused. */
+/* A pause, hints and outcomes are loaded even where windows are refused, as the clock is wrong. */
 bool state_load(struct riptide_agent *agent)
 {
     struct riptide_error destinations, others = { .text = "" };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What an agent adds behind the windows of a state: a pause and hints with an end, as an operator
- * has asked for, then outcomes of connections, by index, and the experiment that they are of. Pure.
+ * has asked for, then outcomes of connections, and the experiment that they are of. An outcome has
+ * the index of its phase, class and arm. Pure.
  *
  *     riptide agent 2
  *     paused=1
@@ -10,8 +11,9 @@
  *     experiment=5 phase=0 stretches=1 until_ns=0 wait_ns=0 given_ns=0 shown_ns=0
  *
  * Fields as in lib/compute/state.c: unknown ones are skipped, and those that are missing are 0.
- * until_ns is of CLOCK_REALTIME, the only clock that continues through a reboot. A wait ends then,
- * but lasts no longer than was left when it was saved, where that clock was set back.
+ * until_ns is of CLOCK_REALTIME, the only clock that continues through a reboot. A hint or wait
+ * ends then. It lasts no longer than was left when it was saved, as that clock may have been set
+ * back.
  */
 #include "parts.h"
 #include "prefix.h"
@@ -26,7 +28,7 @@ static const char head[] = "riptide agent 2\n", paused_line[] = "paused=1";
 
 enum { LINE_BYTES = 256 };
 
-/* However damaged a file is. */
+/* The longest time that a hint has left: 366 days. A longer one makes its line damaged. */
 #define MOST_LEFT_NS (UINT64_C(366) * 86400 * NS_PER_S)
 
 static void put_hints(FILE *out, const struct riptide_estimator *estimator, struct clocks clocks)
@@ -81,7 +83,7 @@ void state_text_put(FILE *out, const struct riptide_agent *agent, struct clocks 
         fputs(agent->kept_outcomes, out);
 }
 
-/* What is left until then by the wall clock, but not more than that. */
+/* The time left until until_ns of CLOCK_REALTIME, at most most_ns. */
 static uint64_t left_of(uint64_t until_ns, uint64_t most_ns, struct clocks clocks)
 {
     uint64_t left_ns = until_ns > clocks.realtime_ns ? until_ns - clocks.realtime_ns : 0;
@@ -94,7 +96,7 @@ static bool is_of(const char *line, const char *key)
     return strncmp(line, key, strlen(key)) == 0;
 }
 
-/* Returns whether the line is that of a hint which was added, or has ended. */
+/* Returns whether the line is that of a hint, which was added or has ended meanwhile. */
 static bool load_hint(struct riptide_estimator *estimator, const char *line, struct clocks clocks)
 {
     const char *dst = line + strlen("hint=");
@@ -135,7 +137,10 @@ static bool load_outcome(struct outcomes *outcomes, const char *line)
     return true;
 }
 
-/* Outcomes of another share are not used; `said`: why. */
+/*
+ * Loads the experiment's line. Returns whether it was one. Outcomes of another share are dropped,
+ * and `said` says so.
+ */
 static bool load_experiment(struct experiment *experiment, const char *line, struct clocks clocks,
                             struct riptide_error *said)
 {
@@ -159,7 +164,10 @@ static bool load_experiment(struct experiment *experiment, const char *line, str
                  "suspended before the last start: windows had done harm beyond chance");
     }
     experiment->suspension = loaded;
-    /* One is broken off: otherwise each restart would allow as many errors as the first start. */
+    /*
+     * The stretch that was running is broken off, and counts. Otherwise each restart would allow as
+     * many errors as the first start.
+     */
     experiment->n_stretches = (uint32_t)n_stretches + 1;
     if (percent != experiment->holdout_percent) {
         error_set(said,
