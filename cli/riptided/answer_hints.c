@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "answer_hints.h"
+#include "answers.h"
 
 #include "clock.h"
 #include "daemon.h"

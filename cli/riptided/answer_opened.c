@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "answer_opened.h"
+#include "answers.h"
 
 #include "cidr.h"
 #include "daemon.h"

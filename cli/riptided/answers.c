@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "answers.h"
 
-#include "answer_daemon.h"
-#include "answer_explain.h"
-#include "answer_hints.h"
-#include "answer_list.h"
-#include "answer_opened.h"
-
 const struct verb answers[] = {
     { .name = "status", .answer = answer_status },
     { .name = "verdict", .answer = answer_verdict },
