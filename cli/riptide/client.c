@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client.h"
+#include "command.h"
 
 #include "log.h"
 #include "members.h"
@@ -16,39 +16,44 @@
 /* How long a daemon that does not answer is waited for. */
 enum { TIMEOUT_S = 5 };
 
-static size_t receive(void *bytes, size_t n, void *fd)
-{
-    return (size_t)recv(*(int *)fd, bytes, n, 0);
-}
+struct stream {
+    int fd;
+    int error; /* errno of the read that failed; 0: none did */
+};
 
-static int read_answer(int fd, json_t **answerp, struct riptide_error *error)
+static size_t receive(void *bytes, size_t n, void *userdata)
 {
-    const char *reason;
-    json_t *answer;
+    struct stream *stream = userdata;
+    const ssize_t n_read = recv(stream->fd, bytes, n, 0);
 
-    errno = 0;
-    answer = json_load_callback(receive, &fd, JSON_DISABLE_EOF_CHECK, NULL);
-    reason = text_of(answer, "error");
-    if (json_is_true(get(answer, "ok"))) {
-        json_object_del(answer, "ok");
-        *answerp = answer;
-        return 0;
-    }
-    if (errno != 0 && errno != ECONNRESET)
-        return -errno;
-    snprintf(error->text, sizeof(error->text), "%s",
-             *reason ? reason : "the answer of riptided is malformed, or has no end");
-    json_decref(answer);
-    return -EREMOTEIO;
+    if (n_read < 0)
+        stream->error = errno;
+    return (size_t)n_read;
 }
 
 /* Sends the line, and reads the answer. */
 static int exchange(int fd, const char *line, json_t **answerp, struct riptide_error *error)
 {
+    struct stream stream = { .fd = fd };
+    const char *reason;
+    json_t *answer;
+
     /* A daemon that turns us away has said why before it closed. */
     if (dprintf(fd, "%s\n", line) < 0 && errno != EPIPE)
         return -errno;
-    return read_answer(fd, answerp, error);
+    answer = json_load_callback(receive, &stream, JSON_DISABLE_EOF_CHECK, NULL);
+    if (json_is_true(get(answer, "ok"))) {
+        json_object_del(answer, "ok");
+        *answerp = answer;
+        return 0;
+    }
+    if (stream.error != 0 && stream.error != ECONNRESET)
+        return -stream.error;
+    reason = text_of(answer, "error");
+    refuse(error, -EREMOTEIO, "%s",
+           *reason ? reason : "the answer of riptided is malformed, or has no end");
+    json_decref(answer);
+    return -EREMOTEIO;
 }
 
 int client_ask(const char *control, json_t *request, json_t **answerp, int *pidp,

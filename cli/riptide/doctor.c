@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide doctor: reads the host, and prints problems and advice, each with its remedy. */
-#include "commands.h"
+#include "command.h"
 #include "kernel.h"
 #include "load.h"
 #include "members.h"

@@ -3,8 +3,7 @@
  * riptide flush: removes rules and routes in an emergency, so that no connection starts by a route
  * of ours. A riptided that may restore them, or gives windows by its program, is paused, or named.
  */
-#include "client.h"
-#include "commands.h"
+#include "command.h"
 #include "log.h"
 #include "socket.h"
 #include "text.h"

@@ -3,9 +3,8 @@
  * riptide hint: lowers windows for a while, by knowledge that connections do not show; removes
  * hints, and lists them. riptided checks the values.
  */
-#include "client.h"
 #include "clock.h"
-#include "commands.h"
+#include "command.h"
 #include "log.h"
 #include "members.h"
 #include "options.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide observe: a dump of the open connections, summed up for each peer. */
-#include "commands.h"
+#include "command.h"
 #include "members.h"
 #include "peers.h"
 #include "sockets.h"

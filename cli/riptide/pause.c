@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands that are a single request: riptide pause, resume and metrics. */
-#include "client.h"
-#include "commands.h"
+#include "command.h"
 #include "members.h"
 #include "text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide: a table of subcommands, and their options. Each command has its own file. */
-#include "commands.h"
+#include "command.h"
 #include "log.h"
 #include "options.h"
 #include "protocol.h"

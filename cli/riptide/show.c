@@ -3,8 +3,7 @@
  * riptide show: the windows of riptided, those first that save most. Of one destination, in at most
  * 15 lines, how connections start, and each step to that from open ones to the kernel, in order.
  */
-#include "client.h"
-#include "commands.h"
+#include "command.h"
 #include "kernel.h"
 #include "log.h"
 #include "members.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "state.h"
 
-#include "client.h"
 #include "members.h"
 #include "socket.h"
 

@@ -3,8 +3,7 @@
  * riptide status: the first line says whether windows are given, the next ones what to do if not,
  * or the figures. At most seven lines, and one that counts what has no room.
  */
-#include "client.h"
-#include "commands.h"
+#include "command.h"
 #include "members.h"
 #include "state.h"
 #include "text.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* riptide verdict: whether windows help, by the connections that were held out. */
-#include "client.h"
-#include "commands.h"
+#include "command.h"
 #include "members.h"
 #include "text.h"
 

@@ -4,9 +4,8 @@
  * starts with riptided's window; if not, why. --accepted: reads those that this host accepts, and
  * asks riptided how each of them opened.
  */
-#include "client.h"
 #include "clock.h"
-#include "commands.h"
+#include "command.h"
 #include "log.h"
 #include "members.h"
 #include "options.h"

@@ -88,3 +88,11 @@ def test_list_without_end_is_left(host, tmp_path):
     with answering(tmp_path / "control", {**listed([DST, 20, "routes", 1, 1, None]), "next": 1}):
         done = host.run(RIPTIDE, "--control", tmp_path / "control", "show", check=False)
     assert done.returncode == 1 and "no end" in done.stderr
+
+
+def test_client_shows_why_it_is_refused(host, tmp_path):
+    """Even where reading the answer sets errno: the smallest number of all is not exact."""
+    refusal = {"ok": False, "error": "it is not the time for that", "figure": 5e-324}
+    with answering(tmp_path / "control", refusal):
+        done = host.run(RIPTIDE, "--control", tmp_path / "control", "verdict", check=False)
+    assert (done.returncode, done.stderr) == (1, "riptide: verdict: it is not the time for that\n")
