@@ -12,97 +12,31 @@
 #include <string.h>
 #include <sys/un.h>
 
-enum { MAX_OPTIONS = 5 };
-
-struct command {
+static const struct command {
     const char *name;
     const char *usage; /* operands, and options besides those of all and --json */
     const char *summary;
     command_function *run;
+    const char *options; /* besides those of all */
     bool has_operands;
-    const char *options[MAX_OPTIONS]; /* besides those of all */
-};
-
-static const struct command commands[] = {
-    {
-        .name = "status",
-        .usage = "[--history]",
-        .summary = "whether windows are given, and what to do if not",
-        .run = status_run,
-        .options = { "history", "json" },
-    },
-    {
-        .name = "show",
-        .usage = "[PREFIX|DST] [--top N]",
-        .summary = "windows; of one destination: how it comes about",
-        .run = show_run,
-        .has_operands = true,
-        .options = { "top", "json" },
-    },
-    {
-        .name = "verdict",
-        .usage = "",
-        .summary = "whether windows help, by a control group",
-        .run = verdict_run,
-        .options = { "json" },
-    },
-    {
-        .name = "verify",
-        .usage = "DST [PORT] | --accepted [PREFIX...] [--for TIME]",
-        .summary = "open a connection: does it get its window?",
-        .run = verify_run,
-        .has_operands = true,
-        .options = { "accepted", "for" },
-    },
-    {
-        .name = "doctor",
-        .usage = "[--verbose]",
-        .summary = "problems on this host, with their remedies",
-        .run = doctor_run,
-        .options = { "verbose", "json" },
-    },
-    {
-        .name = "observe",
-        .usage = "[PREFIX...] [--top N] [--watch]",
-        .summary = "open connections, by destination",
-        .run = observe_run,
-        .has_operands = true,
-        .options = { "top", "watch", "json" },
-    },
-    {
-        .name = "hint",
-        .usage = "[PREFIX --max N|--off|--remove] [--for TIME]",
-        .summary = "lower windows for a while; list the hints",
-        .run = hint_run,
-        .has_operands = true,
-        .options = { "max", "off", "remove", "for", "json" },
-    },
-    {
-        .name = "pause",
-        .usage = "",
-        .summary = "give no windows, and keep learning",
-        .run = request_run,
-        .options = { "json" },
-    },
-    {
-        .name = "resume",
-        .usage = "",
-        .summary = "give windows again",
-        .run = request_run,
-        .options = { "json" },
-    },
-    {
-        .name = "flush",
-        .usage = "",
-        .summary = "emergency: remove all rules and routes",
-        .run = flush_run,
-    },
-    {
-        .name = "metrics",
-        .usage = "",
-        .summary = "metrics, as Prometheus text",
-        .run = request_run,
-    },
+} commands[] = {
+    { "status", "[--history]", "whether windows are given, and what to do if not", status_run,
+      "history json", false },
+    { "show", "[PREFIX|DST] [--top N]", "windows; of one destination: how it comes about", show_run,
+      "top json", true },
+    { "verdict", "", "whether windows help, by a control group", verdict_run, "json", false },
+    { "verify", "DST [PORT] | --accepted [PREFIX...] [--for TIME]",
+      "open a connection: does it get its window?", verify_run, "accepted for", true },
+    { "doctor", "[--verbose]", "problems on this host, with their remedies", doctor_run,
+      "verbose json", false },
+    { "observe", "[PREFIX...] [--top N] [--watch]", "open connections, by destination", observe_run,
+      "top watch json", true },
+    { "hint", "[PREFIX --max N|--off|--remove] [--for TIME]",
+      "lower windows for a while; list the hints", hint_run, "max off remove for json", true },
+    { "pause", "", "give no windows, and keep learning", request_run, "json", false },
+    { "resume", "", "give windows again", request_run, "json", false },
+    { "flush", "", "emergency: remove all rules and routes", flush_run, "", false },
+    { "metrics", "", "metrics, as Prometheus text", request_run, "", false },
 };
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -127,16 +61,15 @@ static const struct option_row rows[] = {
     { .name = NULL },
 };
 
-static bool takes(const struct command *command, const char *option)
+/* Whether this is one of the words, which blanks separate. */
+static bool has_word(const char *words, const char *word)
 {
-    static const char *const of_all[] = { "control", "help", "version" };
+    const size_t len = strlen(word);
+    size_t n;
 
-    for (size_t i = 0; i < sizeof(of_all) / sizeof(of_all[0]); i++) {
-        if (strcmp(of_all[i], option) == 0)
-            return true;
-    }
-    for (size_t i = 0; i < MAX_OPTIONS && command->options[i]; i++) {
-        if (strcmp(command->options[i], option) == 0)
+    for (; *words; words += n + strspn(words + n, " ")) {
+        n = strcspn(words, " ");
+        if (n == len && memcmp(words, word, len) == 0)
             return true;
     }
     return false;
@@ -193,8 +126,11 @@ static void check_arguments(const struct command *command, const struct command_
                             uint64_t given)
 {
     for (size_t i = 0; rows[i].name; i++) {
-        if (given >> i & 1 && !takes(command, rows[i].name))
-            command_fail(EXIT_USAGE, "--%s: not an option of this command (--help)", rows[i].name);
+        const char *option = rows[i].name;
+        const bool is_of_all = has_word("control help version", option);
+
+        if (given >> i & 1 && !is_of_all && !has_word(command->options, option))
+            command_fail(EXIT_USAGE, "--%s: not an option of this command (--help)", option);
     }
     if (options->n_operands > 0 && !command->has_operands)
         command_fail(EXIT_USAGE, "%s: unexpected operand; only options are allowed",
