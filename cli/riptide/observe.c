@@ -14,68 +14,31 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static json_t *dst_of(const void *item)
-{
-    const struct peer *peer = item;
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-
-    riptide_prefix_format(&peer->dst, dst);
-    return json_string(dst);
-}
-
-static json_t *connections_of(const void *item)
-{
-    const struct peer *peer = item;
-
-    return json_integer((json_int_t)peer->connections);
-}
-
-static json_t *cwnd_mean_of(const void *item)
-{
-    const struct peer *peer = item;
-
-    return json_real((double)peer->cwnd_sum / (double)peer->connections);
-}
-
-static json_t *cwnd_max_of(const void *item)
-{
-    const struct peer *peer = item;
-
-    return json_integer(peer->cwnd_max);
-}
-
-static json_t *min_rtt_of(const void *item)
-{
-    const struct peer *peer = item;
-
-    return figure_or_null(peer->min_rtt_us);
-}
-
-static json_t *acked_of(const void *item)
-{
-    const struct peer *peer = item;
-
-    return json_integer((json_int_t)peer->acked_bytes);
-}
-
-static json_t *retrans_of(const void *item)
-{
-    const struct peer *peer = item;
-
-    return json_integer((json_int_t)peer->retrans_segs);
-}
-
+/* What people read of a row. */
 static const struct column columns[] = {
-    { "dst", "DESTINATION", -39, cell_text, dst_of },
-    { "connections", "CONNS", 5, cell_count, connections_of },
-    { "cwnd_mean", "CWND", 4, cell_mean, cwnd_mean_of },
-    { "cwnd_max", "MAX", 5, cell_count, cwnd_max_of },
-    { "min_rtt_us", "RTT/ms", 6, cell_ms, min_rtt_of },
-    { "retrans_segs", "RETRANS", 7, cell_count, retrans_of },
-    { "acked_bytes", "ACKED/MB", 8, cell_mb, acked_of },
+    { "dst", "DESTINATION", -39, CELL_TEXT },
+    { "connections", "CONNS", 5, CELL_COUNT },
+    { "cwnd_mean", "CWND", 4, CELL_MEAN },
+    { "cwnd_max", "MAX", 5, CELL_COUNT },
+    { "min_rtt_us", "RTT/ms", 6, CELL_MS }, /* the smallest of its connections */
+    { "retrans_segs", "RETRANS", 7, CELL_COUNT },
+    { "acked_bytes", "ACKED/MB", 8, CELL_MB }, /* by which rows are sorted */
 };
 
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static json_t *row_json(const struct peer *peer)
+{
+    const double cwnd_mean = (double)peer->cwnd_sum / (double)peer->connections;
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
+
+    riptide_prefix_format(&peer->dst, dst);
+    return json_pack("{s:s, s:I, s:f, s:I, s:o, s:I, s:I}", "dst", dst, "connections",
+                     (json_int_t)peer->connections, "cwnd_mean", cwnd_mean, "cwnd_max",
+                     (json_int_t)peer->cwnd_max, "min_rtt_us", figure_or_null(peer->min_rtt_us),
+                     "retrans_segs", (json_int_t)peer->retrans_segs, "acked_bytes",
+                     (json_int_t)peer->acked_bytes);
+}
 
 static void take(void *userdata, const struct riptide_sample *const *samples, size_t n)
 {
@@ -88,7 +51,7 @@ static void print_json(const struct peers *peers)
     json_t *rows = json_array();
 
     for (size_t i = 0; i < peers->n; i++)
-        json_array_append_new(rows, table_make_row(columns, N_COLUMNS, &peers->slots[i]));
+        json_array_append_new(rows, row_json(&peers->slots[i]));
     command_print_json(json_pack("{s:o}", "destinations", rows));
 }
 
@@ -100,7 +63,7 @@ static void print_table(const struct peers *peers, uint32_t top)
 
     table_put_headings(columns, N_COLUMNS);
     for (size_t i = 0; i < n_shown; i++) {
-        row = table_make_row(columns, N_COLUMNS, &peers->slots[i]);
+        row = row_json(&peers->slots[i]);
         table_put_row(columns, N_COLUMNS, row);
         json_decref(row);
     }

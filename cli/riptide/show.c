@@ -16,12 +16,12 @@
 
 /* Of the list for people: members of a destination, and what is computed of them. */
 static const struct column columns[] = {
-    { "dst", "DESTINATION", -39, cell_text, NULL },
-    { "window", "WINDOW", 6, cell_some, NULL },
-    { "min_rtt_us", "RTT/ms", 6, cell_ms, NULL },
-    { "connections", "CONNS", 5, cell_count, NULL },
-    { "saved", "SAVED", 5, cell_count, NULL }, /* count_saved */
-    { "by", "BY", 0, cell_text, NULL },
+    { "dst", "DESTINATION", -39, CELL_TEXT },
+    { "window", "WINDOW", 6, CELL_SOME },
+    { "min_rtt_us", "RTT/ms", 6, CELL_MS },
+    { "connections", "CONNS", 5, CELL_COUNT },
+    { "saved", "SAVED", 5, CELL_COUNT }, /* count_saved */
+    { "by", "BY", 0, CELL_TEXT },
 };
 
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))

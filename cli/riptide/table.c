@@ -5,80 +5,56 @@
 
 #include <stdio.h>
 
-#define PUT(text, ...) snprintf(text, CELL_BYTES, __VA_ARGS__)
+/* Longer texts are cut. */
+enum { CELL_BYTES = 64 };
 
-void cell_text(char text[CELL_BYTES], const json_t *value)
+static void put_cell(const struct column *column, const json_t *value)
 {
     const char *string = json_string_value(value);
+    const double figure = json_number_value(value);
+    const double ms = figure / 1e3;
+    char text[CELL_BYTES] = "-";
 
-    PUT(text, "%s", string ? string : "-");
-}
-
-void cell_count(char text[CELL_BYTES], const json_t *value)
-{
-    PUT(text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-}
-
-void cell_some(char text[CELL_BYTES], const json_t *value)
-{
-    if (json_integer_value(value) == 0)
-        PUT(text, "-");
-    else
-        cell_count(text, value);
-}
-
-void cell_mean(char text[CELL_BYTES], const json_t *value)
-{
-    PUT(text, "%.0f", json_number_value(value));
-}
-
-void cell_ms(char text[CELL_BYTES], const json_t *value)
-{
-    const double ms = json_number_value(value) / 1e3;
-
-    if (ms <= 0)
-        PUT(text, "-");
-    else if (ms < 999.95)
-        PUT(text, "%.1f", ms);
-    else
-        PUT(text, "%.0f", ms);
-}
-
-void cell_mb(char text[CELL_BYTES], const json_t *value)
-{
-    PUT(text, "%.1f", json_number_value(value) / 1e6);
-}
-
-json_t *table_make_row(const struct column *columns, size_t n, const void *item)
-{
-    json_t *row = json_object();
-
-    for (size_t i = 0; i < n; i++) {
-        if (columns[i].value)
-            add_member(&row, columns[i].name, columns[i].value(item));
+    switch (column->cell) {
+    case CELL_TEXT:
+        if (string)
+            snprintf(text, sizeof(text), "%s", string);
+        break;
+    case CELL_COUNT:
+        snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        break;
+    case CELL_SOME:
+        if (json_integer_value(value) != 0)
+            snprintf(text, sizeof(text), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        break;
+    case CELL_MEAN:
+        snprintf(text, sizeof(text), "%.0f", figure);
+        break;
+    case CELL_MS:
+        /* No more than four digits. */
+        if (ms > 0)
+            snprintf(text, sizeof(text), "%.*f", ms < 999.95, ms);
+        break;
+    case CELL_MB:
+        snprintf(text, sizeof(text), "%.1f", figure / 1e6);
+        break;
     }
-    return row;
-}
-
-static void put(size_t i, int width, const char *text)
-{
-    printf("%s%*s", i > 0 ? " " : "", width, text);
+    printf("%*s", column->width, text);
 }
 
 void table_put_headings(const struct column *columns, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        put(i, columns[i].width, columns[i].heading);
+        printf("%s%*s", i > 0 ? " " : "", columns[i].width, columns[i].heading);
     putchar('\n');
 }
 
 void table_put_row(const struct column *columns, size_t n, const json_t *row)
 {
-    char text[CELL_BYTES];
-
     for (size_t i = 0; i < n; i++) {
-        columns[i].put(text, get(row, columns[i].name));
-        put(i, columns[i].width, text);
+        if (i > 0)
+            putchar(' ');
+        put_cell(&columns[i], get(row, columns[i].name));
     }
     putchar('\n');
 }
