@@ -66,7 +66,7 @@ json_t *answer_verdict(struct daemon *daemon, const struct request *request,
 static json_t *apply_json(const struct daemon *daemon)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
-    const struct minute_counts counts = health_count(&daemon->health);
+    const struct counters counters = health_count(&daemon->health);
     const uint32_t asked = daemon->settings->applier.backend;
     json_t *effect = verdict_json(daemon), *answer = json_object();
     const double holdout_percent = real(effect, "holdout_percent");
@@ -85,7 +85,7 @@ static json_t *apply_json(const struct daemon *daemon)
     add_number(&answer, "not_noted", stats->program.not_noted);
     add_real(&answer, "suspended_s", health_suspended_s(&daemon->health));
     add_member(&answer, "effect", effect);
-    add_member(&answer, "last_minute", minute_json(&daemon->health.minute, &counts));
+    add_member(&answer, "last_minute", minute_json(&daemon->health.minute, &counters));
     return answer;
 }
 

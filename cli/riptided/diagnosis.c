@@ -175,28 +175,28 @@ enum { LEAST_MISSED = 5 };
  * Of the connections to destinations with a window that closed in the last minute, those that it
  * has not reached, where they are most; else 0.
  */
-static uint64_t count_missed(const struct health *health, const struct minute_counts *minute)
+static uint64_t count_missed(const struct health *health, const struct counters *minute)
 {
-    const struct riptide_program_counts *opened = &minute->opened;
+    const uint64_t *of = minute->of;
     /* These keep the window of their route, or how they opened is not known. */
-    const uint64_t n_others = opened->kept + opened->not_noted;
-    const uint64_t n_opened = opened->given + opened->held_out + opened->kept;
+    const uint64_t n_others = of[COUNTER_KEPT] + of[COUNTER_NOT_NOTED];
+    const uint64_t n_opened = of[COUNTER_GIVEN] + of[COUNTER_HELD_OUT] + of[COUNTER_KEPT];
     uint64_t n_missed;
 
-    if (!health_has_program(health) || minute->closed_without < n_others + LEAST_MISSED)
+    if (!health_has_program(health) || of[COUNTER_CLOSED_WITHOUT] < n_others + LEAST_MISSED)
         return 0;
-    n_missed = minute->closed_without - n_others;
+    n_missed = of[COUNTER_CLOSED_WITHOUT] - n_others;
     /* Others that opened earlier close in this minute as well: no more than opened in it. */
-    return n_missed > minute->closed_with_window && n_missed > n_opened ? n_missed : 0;
+    return n_missed > of[COUNTER_CLOSED_WITH_WINDOW] && n_missed > n_opened ? n_missed : 0;
 }
 
 bool diagnosis_find_missed(const struct health *health, struct diagnosis *found)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
     const bool has_cgroup = health->settings->applier.cgroup;
-    const struct minute_counts now = health_count(health);
-    struct minute_counts minute;
-    uint64_t n_missed = 0;
+    const struct counters now = health_count(health);
+    struct counters minute;
+    uint64_t n_missed = 0, n_with_window;
     bool is_off;
 
     /* Those that opened while windows were off say nothing. */
@@ -204,15 +204,16 @@ bool diagnosis_find_missed(const struct health *health, struct diagnosis *found)
         n_missed = count_missed(health, &minute);
     if (n_missed == 0)
         return false;
-    is_off = minute.opened.given == 0 && minute.closed_with_window == 0;
+    n_with_window = minute.of[COUNTER_CLOSED_WITH_WINDOW];
+    is_off = minute.of[COUNTER_GIVEN] == 0 && n_with_window == 0;
     set(found, is_off ? "off" : "degraded",
         has_cgroup ? "if it lasts, set `cgroup` to one that contains their processes (ps -o "
                      "cgroup), or apply = both: routes serve all of the host"
                    : "if it lasts: riptide verify DST",
         "%" PRIu64 " of %" PRIu64 " connections that closed in the last minute, to destinations "
         "with a window, opened without it: they are older than it%s%s",
-        n_missed, n_missed + minute.closed_with_window,
-        has_cgroup ? ", or outside of the cgroup " : "", has_cgroup ? stats->cgroup : "");
+        n_missed, n_missed + n_with_window, has_cgroup ? ", or outside of the cgroup " : "",
+        has_cgroup ? stats->cgroup : "");
     return true;
 }
 

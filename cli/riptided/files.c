@@ -54,7 +54,7 @@ void files_load(struct files *files)
 }
 
 /* Segments that all TCP of the network namespace has sent, and those that it retransmitted. */
-static void read_segments(struct history_counters *counters)
+static void read_segments(struct counters *counters)
 {
     FILE *file = fopen("/proc/net/snmp", "re");
     char line[1024];
@@ -64,21 +64,13 @@ static void read_segments(struct history_counters *counters)
     /* Other lines, as that with the names, have no numbers there. */
     while (fgets(line, sizeof(line), file))
         sscanf(line, "Tcp: %*d %*d %*d %*d %*d %*d %*d %*d %*d %*d %" SCNu64 " %" SCNu64,
-               &counters->sent_segs, &counters->retrans_segs);
+               &counters->of[COUNTER_SENT_SEGS], &counters->of[COUNTER_RETRANS_SEGS]);
     fclose(file);
 }
 
 void files_note_hour(struct files *files)
 {
-    const struct health *health = files->health;
-    const struct riptide_program_counts opened = health_count_opened(health);
-    struct history_counters counters = {
-        .with_window = opened.given,
-        .held_out = opened.held_out,
-        .without = opened.kept,
-        .suspended_s = health->suspended_ns / NS_PER_S,
-        .paused_s = health->paused_ns / NS_PER_S,
-    };
+    struct counters counters = health_count(files->health);
     struct riptide_verdict verdict;
     const bool is_known = riptide_agent_get_verdict(files->agent, &verdict, sizeof(verdict)) == 0;
 

@@ -8,7 +8,6 @@
 
 #include "health.h"
 #include "hints.h"
-#include "history.h"
 
 enum { FILES_FAILURE_BYTES = 256 };
 

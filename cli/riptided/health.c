@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct riptide_program_counts health_count_opened(const struct health *health)
+/* Connections that opened since the start, by how; by routes alone, those that closed. */
+static struct riptide_program_counts count_opened(const struct health *health)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(health->agent);
     struct riptide_program_counts opened = stats->applier->program;
@@ -23,15 +24,23 @@ struct riptide_program_counts health_count_opened(const struct health *health)
     return opened;
 }
 
-struct minute_counts health_count(const struct health *health)
+struct counters health_count(const struct health *health)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(health->agent);
-
-    return (struct minute_counts){
-        .opened = health_count_opened(health),
-        .closed_with_window = stats->closed_with_window,
-        .closed_without = stats->closed_without,
+    const struct riptide_program_counts opened = count_opened(health);
+    struct counters counters = {
+        .of[COUNTER_GIVEN] = opened.given,
+        .of[COUNTER_HELD_OUT] = opened.held_out,
+        .of[COUNTER_KEPT] = opened.kept,
+        .of[COUNTER_NOT_NOTED] = opened.not_noted,
+        .of[COUNTER_CLOSED_WITH_WINDOW] = stats->closed_with_window,
+        .of[COUNTER_CLOSED_WITHOUT] = stats->closed_without,
+        .of[COUNTER_SUSPENDED_S] = health->suspended_ns / NS_PER_S,
+        .of[COUNTER_PAUSED_S] = health->paused_ns / NS_PER_S,
     };
+
+    memcpy(&counters.of[COUNTER_BY_CWND], opened.by_cwnd, sizeof(opened.by_cwnd));
+    return counters;
 }
 
 double health_suspended_s(const struct health *health)
@@ -84,7 +93,7 @@ static void note_interval(struct health *health, const struct riptide_tick *tick
 static void note_tick(struct health *health, const struct riptide_tick *tick)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(health->agent);
-    const struct minute_counts counts = health_count(health);
+    const struct counters counters = health_count(health);
 
     /* A round whose dump failed ends as well: only one without a failure clears it. */
     if (!health->is_failure_new)
@@ -97,7 +106,7 @@ static void note_tick(struct health *health, const struct riptide_tick *tick)
     health->suspended_until_ns = stats->suspended_until_ns;
     health->unplaced = stats->estimator->overflow - health->overflow;
     health->overflow = stats->estimator->overflow;
-    minute_note(&health->minute, &counts, tick->finished_ns);
+    minute_note(&health->minute, &counters, tick->finished_ns);
 }
 
 void health_note(struct health *health, const struct riptide_agent_event *event)

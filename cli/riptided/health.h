@@ -3,7 +3,7 @@
 #ifndef CLI_HEALTH_H
 #define CLI_HEALTH_H
 
-#include "minute.h"
+#include "counters.h"
 #include "settings.h"
 
 #include <riptide/agent.h>
@@ -33,11 +33,8 @@ struct health {
 /* Keeps what answers need of an event. */
 void health_note(struct health *health, const struct riptide_agent_event *event);
 
-/* Connections that opened since the start, by how; by routes alone, those that closed. */
-struct riptide_program_counts health_count_opened(const struct health *health);
-
-/* The same, and those that closed. */
-struct minute_counts health_count(const struct health *health);
+/* All counters, but not those of segments. */
+struct counters health_count(const struct health *health);
 
 /* Time until windows are tried again; 0: they are given. */
 double health_suspended_s(const struct health *health);

@@ -33,7 +33,7 @@ static void put_windows(FILE *out, const struct health *health, size_t n_hints)
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(health->agent);
     const struct riptide_estimator_stats *estimator = stats->estimator;
     const struct riptide_applier_stats *applier = stats->applier;
-    const struct riptide_program_counts opened = health_count_opened(health);
+    const struct counters counters = health_count(health);
     const bool is_dry = health->settings->applier.dry_run;
     struct riptide_route first;
 
@@ -55,10 +55,13 @@ static void put_windows(FILE *out, const struct health *health, size_t n_hints)
         "Route messages that the kernel refused.");
     put(out, "riptide_notification_overruns_total", (double)applier->overruns,
         "Times that notifications of the kernel were lost.");
-    put(out, "riptide_connections_total{opened=\"with_window\"}", (double)opened.given,
+    put(out, "riptide_connections_total{opened=\"with_window\"}",
+        (double)counters.of[COUNTER_GIVEN],
         "Connections that opened to destinations with a window; by routes alone, all that closed.");
-    put(out, "riptide_connections_total{opened=\"held_out\"}", (double)opened.held_out, NULL);
-    put(out, "riptide_connections_total{opened=\"without\"}", (double)opened.kept, NULL);
+    put(out, "riptide_connections_total{opened=\"held_out\"}",
+        (double)counters.of[COUNTER_HELD_OUT], NULL);
+    put(out, "riptide_connections_total{opened=\"without\"}", (double)counters.of[COUNTER_KEPT],
+        NULL);
     put(out, "riptide_closed_connections_total{opened=\"with_window\"}",
         (double)stats->closed_with_window,
         "Connections that closed, to destinations with a window, by how they had opened.");

@@ -1,8 +1,52 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures of the last 48 hours. */
-#include "history.h"
+/* Growth of counters, in the last minute and in the last 48 hours. */
+#include "clock.h"
+#include "counters.h"
 #include "members.h"
 #include "unit.h"
+
+/* Connections with a window in the last minute, of so many so far. */
+static json_int_t given(struct minute *minute, uint64_t now_s, uint64_t with_window)
+{
+    const struct counters now = { .of[COUNTER_GIVEN] = with_window };
+    json_auto_t *answer = NULL;
+
+    minute_note(minute, &now, now_s * NS_PER_S);
+    answer = minute_json(minute, &now);
+    return number(answer, "given");
+}
+
+TEST(a_minute_is_no_more_than_one)
+{
+    struct minute minute = { .n = 0 };
+
+    for (uint64_t s = 100; s < 300; s++)
+        assert_in_range(given(&minute, s, s), s < 160 ? 0 : 50, 60);
+    /* What opened while the daemon was stopped is of no known minute. */
+    assert_int_equal(given(&minute, 900, 900), 0);
+    assert_int_equal(given(&minute, 905, 905), 5);
+}
+
+/* Whichever of the program's counters shows it, all of them begin anew, and no others do. */
+TEST(a_program_that_is_attached_again_begins_all_of_its_counters_anew)
+{
+    for (size_t fallen = 0; fallen < N_COUNTERS_OF_PROGRAM; fallen++) {
+        struct counters then, now, grown;
+        struct minute minute = { .n = 0 };
+
+        for (size_t i = 0; i < N_COUNTERS; i++) {
+            then.of[i] = 50;
+            now.of[i] = i == fallen ? 4 : 70;
+        }
+        assert_false(minute_count(&minute, &now, &grown));
+        minute_note(&minute, &then, 100 * NS_PER_S);
+        assert_true(minute_count(&minute, &now, &grown));
+        for (size_t i = 0; i < N_COUNTERS_OF_PROGRAM; i++)
+            assert_int_equal(grown.of[i], i == fallen ? 4 : 70);
+        for (size_t i = N_COUNTERS_OF_PROGRAM; i < N_COUNTERS; i++)
+            assert_int_equal(grown.of[i], 20);
+    }
+}
 
 #define HOUR UINT64_C(3600)
 
@@ -17,13 +61,13 @@ static void forget(struct history *history)
 /* Counters that have grown by so many connections with a window. */
 static void note_hour(struct history *history, uint64_t realtime_s, uint64_t with_window)
 {
-    const struct history_counters counters = {
-        .with_window = with_window,
-        .without = 1,
-        .sent_segs = 1000 + 100 * with_window,
-        .retrans_segs = with_window,
-        .suspended_s = with_window > 9,
-        .paused_s = 2 * with_window,
+    const struct counters counters = {
+        .of[COUNTER_GIVEN] = with_window,
+        .of[COUNTER_KEPT] = 1,
+        .of[COUNTER_SENT_SEGS] = 1000 + 100 * with_window,
+        .of[COUNTER_RETRANS_SEGS] = with_window,
+        .of[COUNTER_SUSPENDED_S] = with_window > 9,
+        .of[COUNTER_PAUSED_S] = 2 * with_window,
     };
 
     history_note(history, realtime_s, &counters, NULL);
@@ -59,7 +103,7 @@ TEST(an_hour_has_what_was_counted_in_it)
 TEST(it_is_read_back_and_old_hours_go)
 {
     const struct riptide_verdict verdict = { .time = { 4, 3, -0.25, -0.3, -0.2 } };
-    const struct history_counters counters = { .with_window = 0 };
+    const struct counters counters = { .of[COUNTER_GIVEN] = 0 };
     HISTORY history = { .hours = json_array() }, back = { .noted_s = 0 };
 
     for (uint64_t n = 0; n < 60; n++)
