@@ -115,9 +115,8 @@ static void add_windows(json_t **answer, struct daemon *daemon)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
     const struct riptide_applier_stats *applier = stats->applier;
-    struct riptide_route first;
-    const uint64_t n_refused = health_find_routes(&daemon->health, RIPTIDE_ROUTE_FAILED, &first);
 
+    health_find_routes(&daemon->health);
     add_flag(answer, "paused", stats->is_paused);
     add_number(answer, "hints", hints_count(&daemon->hints));
     add_number(answer, "destinations", stats->estimator->destinations);
@@ -125,7 +124,7 @@ static void add_windows(json_t **answer, struct daemon *daemon)
     add_number(answer, "routes", applier->routes);
     add_number(answer, "left_alone", applier->left_alone);
     add_number(answer, "not_taken", applier->routes_not_taken);
-    add_number(answer, "refused", n_refused);
+    add_number(answer, "refused", daemon->health.routes[RIPTIDE_ROUTE_FAILED].n);
     add_real(answer, "in_force_percent", (double)applier->in_force_permille / 10);
 }
 

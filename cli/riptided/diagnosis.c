@@ -52,89 +52,53 @@ static bool find_off(const struct health *health, struct diagnosis *found)
     return true;
 }
 
-/* Why a route is not as it should be: what, on how many of how many, and for example to whom. */
-struct route_trouble {
-    const char *what;
-    uint64_t n, n_all;
-    struct riptide_route first;
-};
-
-static bool find_trouble(const struct health *health, enum riptide_route_state state,
-                         struct route_trouble *trouble)
-{
-    const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
-
-    trouble->n = health_find_routes(health, state, &trouble->first);
-    if (trouble->n == 0)
-        return false;
-    switch (state) {
-    case RIPTIDE_ROUTE_APPLIED:
-        trouble->what = "TCP does not use";
-        trouble->n = stats->routes_not_taken;
-        trouble->n_all = stats->routes;
-        return true;
-    case RIPTIDE_ROUTE_FAILED:
-        trouble->what = "the kernel refuses";
-        trouble->n_all = stats->routes + trouble->n;
-        return true;
-    case RIPTIDE_ROUTE_LEFT_ALONE:
-        trouble->what = "riptided does not copy";
-        trouble->n_all = stats->routes + trouble->n;
-        return true;
-    case RIPTIDE_ROUTE_WITHDRAWN:
-        break;
-    }
-    return false;
-}
-
 static bool is_by_rules(const struct riptide_route *route)
 {
     return route->reason_code == RIPTIDE_REASON_OTHER_TABLE;
 }
 
-/* Returns whether there is a route in that state that should not be. */
+/* Names the routes in that state, for example one. Returns whether there are any. */
 static bool find_routes(const struct health *health, const char *word,
                         enum riptide_route_state state, struct diagnosis *found)
 {
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
+    const struct riptide_route *route = &health->routes[state].example;
+    const char *what = "riptided does not copy";
     const char *remedy = "mend the route that they copy (ip route get), or set apply = program, "
                          "which needs none";
+    uint64_t n = health->routes[state].n, n_all = stats->routes + n;
     char dst[RIPTIDE_PREFIX_TEXT_BYTES], before[KERNEL_RULES_BYTES] = "";
-    struct route_trouble trouble;
     struct kernel_route kernel;
 
-    if (!find_trouble(health, state, &trouble))
+    if (n == 0)
         return false;
-    if (is_by_rules(&trouble.first)) {
+    if (state == RIPTIDE_ROUTE_FAILED)
+        what = "the kernel refuses";
+    if (state == RIPTIDE_ROUTE_APPLIED) {
+        what = "TCP does not use";
+        n = stats->routes_not_taken;
+        n_all = stats->routes;
+    }
+    if (is_by_rules(route)) {
         found->is_by_rules = true;
         remedy = REMEDY_OF_RULES;
-        kernel_find_route(&trouble.first.dst, &kernel);
-        kernel_explain_table(kernel.table, &trouble.first.dst, before);
-    } else if (trouble.first.reason_code == RIPTIDE_REASON_NO_GATEWAY) {
+        kernel_find_route(&route->dst, &kernel);
+        kernel_explain_table(kernel.table, &route->dst, before);
+    } else if (route->reason_code == RIPTIDE_REASON_NO_GATEWAY) {
         remedy = "its gateway is on no link: add a route to the gateway, or `onlink`; tried again "
                  "within a minute";
     }
-    riptide_prefix_format(&trouble.first.dst, dst);
-    set(found, word, remedy, "%s %" PRIu64 " of %" PRIu64 " routes, as to %s: %s%s%s", trouble.what,
-        trouble.n, trouble.n_all, dst, trouble.first.reason, before[0] ? ": " : "", before);
+    riptide_prefix_format(&route->dst, dst);
+    set(found, word, remedy, "%s %" PRIu64 " of %" PRIu64 " routes, as to %s: %s%s%s", what, n,
+        n_all, dst, route->reason, before[0] ? ": " : "", before);
     return true;
-}
-
-/* Returns whether routes that are left alone take windows from connections that should have one. */
-static bool is_missing_routes(const struct health *health)
-{
-    const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
-    struct riptide_route first;
-
-    if (health_find_routes(health, RIPTIDE_ROUTE_LEFT_ALONE, &first) == 0)
-        return false;
-    /* A route whose owner has tuned it gives that owner's window. */
-    return is_by_rules(&first) || (stats->routes == 0 && first.base_initcwnd == 0);
 }
 
 /* Routes that the kernel refuses, that TCP does not use, or that cannot be copied. */
 static bool find_degraded_routes(const struct health *health, struct diagnosis *found)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
+    const struct riptide_route *left_alone = &health->routes[RIPTIDE_ROUTE_LEFT_ALONE].example;
     const bool has_program = health_has_program(health);
     const bool is_off = !has_program && stats->routes_not_taken == stats->routes;
     const char *word = is_off ? "off" : "degraded";
@@ -146,24 +110,19 @@ static bool find_degraded_routes(const struct health *health, struct diagnosis *
         return false;
     if (find_routes(health, word, RIPTIDE_ROUTE_APPLIED, found))
         return true;
-    return is_missing_routes(health) && find_routes(health, word, RIPTIDE_ROUTE_LEFT_ALONE, found);
+    /* A route whose owner has tuned it gives that owner's window. */
+    if (!is_by_rules(left_alone) && (stats->routes > 0 || left_alone->base_initcwnd > 0))
+        return false;
+    return find_routes(health, word, RIPTIDE_ROUTE_LEFT_ALONE, found);
 }
 
 /* Windows that the program lacks since the kernel has refused the last one to it. */
 static bool find_refused_windows(const struct health *health, struct diagnosis *found)
 {
-    const struct riptide_window *window;
-    uint32_t cursor = 0;
-    uint64_t n = 0;
-
-    if (health->program_error == 0)
-        return false;
-    while (riptide_agent_next(health->agent, &cursor, &window) == 0)
-        n += !window->program;
-    if (n == 0)
+    if (health->program_error == 0 || health->without_program == 0)
         return false;
     set(found, "degraded", remove_cause,
-        "the kernel refuses %" PRIu64 " windows to the program: %s", n,
+        "the kernel refuses %" PRIu64 " windows to the program: %s", health->without_program,
         strerror(-health->program_error));
     return true;
 }
@@ -239,12 +198,13 @@ static void find_missing_backend(const struct health *health, struct diagnosis *
             has_program ? "by the program" : "by routes", reason);
 }
 
-void diagnosis_make(const struct health *health, struct diagnosis *found)
+void diagnosis_make(struct health *health, struct diagnosis *found)
 {
     const struct riptide_estimator_stats *estimator =
         riptide_agent_get_stats(health->agent)->estimator;
     char full[HEALTH_REASON_BYTES];
 
+    health_find_routes(health);
     found->is_by_rules = false;
     set(found, "ok", NULL, "%s", "");
     if (find_off(health, found) || find_degraded_routes(health, found) ||

@@ -13,7 +13,7 @@ struct diagnosis {
 };
 
 /* Names what is worst: first what stops all windows, then what stops some, then what stops none. */
-void diagnosis_make(const struct health *health, struct diagnosis *diagnosis);
+void diagnosis_make(struct health *health, struct diagnosis *diagnosis);
 
 /*
  * Whether most connections that closed in the last minute had opened without their destination's

@@ -14,7 +14,7 @@ enum { FILES_FAILURE_BYTES = 256 };
 struct files {
     const struct settings *settings;
     struct riptide_agent *agent;
-    const struct health *health;
+    struct health *health;
     struct hints *hints;
     struct history history;
     uint64_t save_ns;                        /* when the state is due; at first at once, so that

@@ -111,6 +111,7 @@ static void note_tick(struct health *health, const struct riptide_tick *tick)
 
 void health_note(struct health *health, const struct riptide_agent_event *event)
 {
+    health->knows_routes = false;
     if (event->kind == RIPTIDE_AGENT_TICK)
         note_tick(health, event->tick);
     if (event->kind == RIPTIDE_AGENT_WINDOW &&
@@ -136,43 +137,39 @@ const char *health_explain_full(const struct health *health, char reason[HEALTH_
     return reason;
 }
 
-/* Whether a walk over all destinations could find one. */
-static bool has_such_routes(const struct riptide_applier_stats *stats,
-                            enum riptide_route_state state)
-{
-    switch (state) {
-    case RIPTIDE_ROUTE_APPLIED:
-        return stats->routes_not_taken > 0;
-    case RIPTIDE_ROUTE_FAILED:
-        /* That many were refused at some time: it does not fall. */
-        return stats->failed > 0;
-    case RIPTIDE_ROUTE_LEFT_ALONE:
-        return stats->left_alone > 0;
-    case RIPTIDE_ROUTE_WITHDRAWN:
-        break;
-    }
-    return false;
-}
-
-uint64_t health_find_routes(const struct health *health, enum riptide_route_state state,
-                            struct riptide_route *first)
+static void note_route(struct health *health, const struct riptide_route *route)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
+    struct health_routes *routes = &health->routes[route->state];
+
+    /* Others are off with all of their family. */
+    if (route->state == RIPTIDE_ROUTE_APPLIED && stats->routes_not_taken == 0)
+        return;
+    if (routes->n == 0 || route->reason_code == RIPTIDE_REASON_OTHER_TABLE)
+        routes->example = *route;
+    routes->n++;
+}
+
+void health_find_routes(struct health *health)
+{
+    const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
+    /* `failed` counts refusals since the start, and does not fall. */
+    const uint64_t counts[] = { stats->routes_not_taken, stats->left_alone, stats->failed };
+    const bool has_any = counts[0] + counts[1] + counts[2] > 0;
     const struct riptide_window *window;
     uint32_t cursor = 0;
-    uint64_t n = 0;
 
-    *first = (struct riptide_route){ .error = 0 };
-    if (!has_such_routes(stats, state))
-        return 0;
+    if (health->knows_routes && memcmp(health->counts, counts, sizeof(counts)) == 0)
+        return;
+    health->knows_routes = true;
+    memcpy(health->counts, counts, sizeof(counts));
+    health->without_program = 0;
+    memset(health->routes, 0, sizeof(health->routes));
+    if (!has_any && health->program_error == 0)
+        return;
     while (riptide_agent_next(health->agent, &cursor, &window) == 0) {
-        if (!window->route || window->route->state != state)
-            continue;
-        if (placed_is_in_force(window->route))
-            continue;
-        if (n == 0 || window->route->reason_code == RIPTIDE_REASON_OTHER_TABLE)
-            *first = *window->route;
-        n++;
+        health->without_program += !window->program;
+        if (window->route && !placed_is_in_force(window->route))
+            note_route(health, window->route);
     }
-    return n;
 }

@@ -8,6 +8,13 @@
 
 #include <riptide/agent.h>
 
+/* Destinations with a route in one state that is not in force; applied: TCP does not use it. */
+struct health_routes {
+    uint64_t n;
+    struct riptide_route example; /* if there is one, a route that TCP does not use for a rule of
+                                     others; all 0: there is none */
+};
+
 struct health {
     const struct settings *settings;
     struct riptide_agent *agent;
@@ -28,6 +35,12 @@ struct health {
     char failure[96];      /* of the last dump; empty: none */
     bool is_failure_new;   /* it came after the last tick */
     int program_error;     /* of its last window, -errno; 0: the kernel took that */
+
+    /* As health_find_routes fills it. */
+    struct health_routes routes[RIPTIDE_ROUTE_FAILED + 1]; /* by enum riptide_route_state */
+    uint64_t without_program;                              /* windows that the program lacks */
+    bool knows_routes;  /* no event has come since the last walk */
+    uint64_t counts[3]; /* what the applier counted then of routes that are not in force */
 };
 
 /* Keeps what answers need of an event. */
@@ -43,12 +56,10 @@ double health_suspended_s(const struct health *health);
 bool health_has_program(const struct health *health);
 
 /*
- * How many destinations have a route in that state; of those applied, one that TCP does not use.
- * `first` is one of them, where there is one a route that TCP does not use for a rule of others;
- * all 0: there is none.
+ * Fills what a walk over all destinations finds, if counters say that it may find something. Walks
+ * once after an event, or a change of the counters, however often it is called.
  */
-uint64_t health_find_routes(const struct health *health, enum riptide_route_state state,
-                            struct riptide_route *first);
+void health_find_routes(struct health *health);
 
 enum { HEALTH_REASON_BYTES = 256 };
 

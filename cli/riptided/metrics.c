@@ -35,7 +35,6 @@ static void put_windows(FILE *out, const struct health *health, size_t n_hints)
     const struct riptide_applier_stats *applier = stats->applier;
     const struct counters counters = health_count(health);
     const bool is_dry = health->settings->applier.dry_run;
-    struct riptide_route first;
 
     put(out, "riptide_rules_in_place{family=\"ipv4\"}", !is_dry && !applier->rules_reason[0],
         "Whether our rules are in place, so that TCP uses our routes.");
@@ -47,8 +46,8 @@ static void put_windows(FILE *out, const struct health *health, size_t n_hints)
     put(out, "riptide_routes{state=\"applied\"}", (double)applier->routes,
         "Destinations by the state of their route.");
     put(out, "riptide_routes{state=\"left_alone\"}", (double)applier->left_alone, NULL);
-    put(out, "riptide_routes{state=\"failed\"}",
-        (double)health_find_routes(health, RIPTIDE_ROUTE_FAILED, &first), NULL);
+    put(out, "riptide_routes{state=\"failed\"}", (double)health->routes[RIPTIDE_ROUTE_FAILED].n,
+        NULL);
     put(out, "riptide_routes_not_taken", (double)applier->routes_not_taken,
         "Of those applied, routes that TCP does not use, as another rule comes first.");
     put(out, "riptide_route_write_failures_total", (double)applier->failed,
@@ -87,7 +86,7 @@ static void put_windows(FILE *out, const struct health *health, size_t n_hints)
         "Connections and windows for which there was no place.");
 }
 
-char *metrics_text(const struct health *health, size_t n_hints)
+char *metrics_text(struct health *health, size_t n_hints)
 {
     const struct riptide_agent_stats *stats = riptide_agent_get_stats(health->agent);
     const struct riptide_observer_stats *observer = stats->observer;
@@ -98,6 +97,7 @@ char *metrics_text(const struct health *health, size_t n_hints)
 
     if (!out)
         return NULL;
+    health_find_routes(health);
     snprintf(info, sizeof(info), "riptide_build_info{version=\"%s\"}", riptide_version());
     put(out, info, 1, "The version that runs.");
     put_windows(out, health, n_hints);

@@ -9,6 +9,6 @@
 #include "health.h"
 
 /* All metrics as of now, which the caller frees; NULL: no memory. */
-char *metrics_text(const struct health *health, size_t n_hints);
+char *metrics_text(struct health *health, size_t n_hints);
 
 #endif
