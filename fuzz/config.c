@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as riptided.conf: read, or refused with one line that begins with the file's name. */
-#include "config.h"
+#include "settings.h"
 
 #include "target.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "load.h"
+#include "settings.h"
 
-#include "config.h"
 #include "text.h"
 
 #include <errno.h>
@@ -49,17 +48,26 @@ static int read_file(const char *path, char **textp, struct riptide_error *error
 {
     /* O_NONBLOCK: a FIFO in its place must not block the start. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is_text = false;
     struct stat stat;
-    ssize_t n = -1;
+    ssize_t n = 0;
+    int r = 0;
 
     if (fd < 0)
         return refuse(error, -errno, "%.160s: %s", path, strerror(errno));
     if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode)) {
         *textp = calloc(1, (size_t)stat.st_size + 1);
-        n = *textp ? read(fd, *textp, (size_t)stat.st_size) : -1;
+        if (*textp)
+            n = read(fd, *textp, (size_t)stat.st_size);
+        if (!*textp || n < 0)
+            r = -errno;
+        else
+            is_text = !memchr(*textp, '\0', (size_t)n);
     }
     close(fd);
-    if (n < 0 || memchr(*textp, '\0', (size_t)n))
+    if (r < 0)
+        return refuse(error, r, "%.160s: %s", path, strerror(-r));
+    if (!is_text)
         return refuse(error, -EINVAL, "%.160s: is no regular file with text", path);
     return 0;
 }

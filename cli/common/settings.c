@@ -5,7 +5,7 @@
  */
 #include "settings.h"
 
-#include "protocol.h"
+#include "socket.h"
 #include "text.h"
 
 #include <errno.h>

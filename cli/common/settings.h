@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The settings of riptided: those of the library's three stages, and its own. */
+/*
+ * The settings of riptided: those of the library's three stages, and its own. They come from its
+ * options and from its file, which has keys for the host, then sections of prefixes with theirs.
+ */
 #ifndef CLI_SETTINGS_H
 #define CLI_SETTINGS_H
 
@@ -45,15 +48,29 @@ extern const struct option_row settings_rows[];
 /* The keys of a [prefix ...] section, into struct riptide_hint. */
 extern const struct option_row override_rows[];
 
-/* The library's defaults. */
-void settings_init(struct settings *settings);
+/*
+ * Fills `settings`, which must not move then; free it with settings_deinit in any case. With
+ * --help, --version or --flush no file is read. Errors, each with a line: -EINVAL (a mistake in
+ * options or file), those of open(2) and read(2).
+ */
+int load_settings(struct settings *settings, int argc, char **argv, struct riptide_error *error);
 
 void settings_deinit(struct settings *settings);
 
 /* Puts file and key in place of the library's field: "FILE: cwnd-min" for "estimator.cwnd_min". */
 void settings_explain_refusal(const struct settings *settings, struct riptide_error *error);
 
+/* The parts of load_settings that are pure. Sets the library's defaults. */
+void settings_init(struct settings *settings);
+
 /* Reads options over the present values. Errors: -EINVAL, with a line. */
 int settings_parse(struct settings *settings, int argc, char **argv, struct riptide_error *error);
+
+/*
+ * Reads the lines of the file `name` over the present values, which point into them.
+ * Errors: -EINVAL, with a line that names the first mistake.
+ */
+int config_parse(struct settings *settings, const char *name, char *lines,
+                 struct riptide_error *error);
 
 #endif

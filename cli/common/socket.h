@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The control socket as its clients see it, and the processes that they find. */
+/*
+ * What riptided and its clients agree on besides the requests, which docs/control.md describes; the
+ * control socket as clients see it, and the processes that they find.
+ */
 #ifndef CLI_SOCKET_H
 #define CLI_SOCKET_H
+
+#include <stdint.h>
+
+/* The default path of the control socket. */
+#define CONTROL_PATH "/run/riptide/control"
+
+/* The longest time of a hint: a year. */
+#define REQUEST_MAX_HINT_MS (INT64_C(1000) * 3600 * 24 * 366)
 
 /*
  * Returns the fd of a stream socket that is connected to the path; each of its reads and writes

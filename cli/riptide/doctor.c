@@ -2,8 +2,8 @@
 /* riptide doctor: reads the host, and prints problems and advice, each with its remedy. */
 #include "command.h"
 #include "kernel.h"
-#include "load.h"
 #include "members.h"
+#include "settings.h"
 #include "state.h"
 #include "text.h"
 

@@ -8,7 +8,7 @@
 #include "log.h"
 #include "members.h"
 #include "options.h"
-#include "protocol.h"
+#include "socket.h"
 #include "text.h"
 
 #include <stdlib.h>

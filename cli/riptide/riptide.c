@@ -3,7 +3,7 @@
 #include "command.h"
 #include "log.h"
 #include "options.h"
-#include "protocol.h"
+#include "socket.h"
 #include "text.h"
 
 #include <getopt.h>

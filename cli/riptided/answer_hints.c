@@ -5,7 +5,7 @@
 #include "daemon.h"
 #include "log.h"
 #include "members.h"
-#include "protocol.h"
+#include "socket.h"
 #include "text.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 
 #include "clock.h"
 #include "log.h"
-#include "protocol.h"
 #include "socket.h"
 #include "text.h"
 

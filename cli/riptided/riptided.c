@@ -3,9 +3,9 @@
  * riptided: the agent of libriptide as a daemon. Options other than running are handled here;
  * run.c runs it.
  */
-#include "load.h"
 #include "log.h"
 #include "run.h"
+#include "settings.h"
 #include "socket.h"
 #include "text.h"
 

@@ -101,6 +101,7 @@ def test_configuration_that_is_refused(host, tmp_path):
         assert words in one_line(host.run(RIPTIDED, "--config", path, "--check", check=False), 2)
     for file, words in (
         (tmp_path / "none", "No such file"), (tmp_path, "no regular file"), ("/dev/zero", "no regular file"),
+        ("/sys/class/net/lo/speed", "Invalid argument"),  # a regular file whose read fails
     ):
         line = one_line(host.run(RIPTIDED, "--config", file, "--check", check=False), 2)
         assert str(file) in line and words in line

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* riptided.conf and the command line: reading, precedence, and refusals with their lines. */
-#include "config.h"
+#include "settings.h"
 #include "unit.h"
 
 #include <getopt.h>
