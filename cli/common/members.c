@@ -14,26 +14,6 @@ void add_member(json_t **objectp, const char *name, json_t *value)
     }
 }
 
-void add_word(json_t **objectp, const char *name, const char *word)
-{
-    add_member(objectp, name, json_string(word));
-}
-
-void add_number(json_t **objectp, const char *name, uint64_t value)
-{
-    add_member(objectp, name, json_integer((json_int_t)value));
-}
-
-void add_real(json_t **objectp, const char *name, double value)
-{
-    add_member(objectp, name, json_real(value));
-}
-
-void add_flag(json_t **objectp, const char *name, bool value)
-{
-    add_member(objectp, name, json_boolean(value));
-}
-
 json_t *figure_or_null(uint64_t value)
 {
     return value > 0 ? json_integer((json_int_t)value) : json_null();

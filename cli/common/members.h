@@ -36,10 +36,10 @@ static inline const char *text_of(const json_t *object, const char *name)
  * a member that it should have.
  */
 void add_member(json_t **objectp, const char *name, json_t *value);
-void add_word(json_t **objectp, const char *name, const char *word);
-void add_number(json_t **objectp, const char *name, uint64_t value);
-void add_real(json_t **objectp, const char *name, double value);
-void add_flag(json_t **objectp, const char *name, bool value);
+#define add_word(objectp, name, word) add_member(objectp, name, json_string(word))
+#define add_number(objectp, name, n)  add_member(objectp, name, json_integer((json_int_t)(n)))
+#define add_real(objectp, name, x)    add_member(objectp, name, json_real(x))
+#define add_flag(objectp, name, is)   add_member(objectp, name, json_boolean(is))
 
 /* A number, with null in place of 0. */
 json_t *figure_or_null(uint64_t value);

@@ -14,9 +14,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Not in headers before 5.8. */
-enum { NUMBER_OF_CAP_BPF = 39 };
-
 /* The segment size of Ethernet without options. */
 enum { MSS_BYTES = 1460 };
 
@@ -122,7 +119,7 @@ static void check_start(struct host *host)
     if (!status && prctl(PR_CAPBSET_READ, CAP_NET_ADMIN) <= 0)
         found(host, problem, "give the container CAP_NET_ADMIN and CAP_BPF",
               "no process here can have CAP_NET_ADMIN: riptided cannot start");
-    else if (!status && prctl(PR_CAPBSET_READ, NUMBER_OF_CAP_BPF) <= 0)
+    else if (!status && prctl(PR_CAPBSET_READ, CAP_BPF) <= 0)
         found(host, advice, "give the container CAP_BPF",
               "no process here can have CAP_BPF: windows by routes alone");
     else if (host->why[0] && strcmp(host->by, "both") != 0 &&

@@ -58,14 +58,10 @@ static json_t *make_request(const struct command_options *options)
     const bool has_time = options->for_ns != RIPTIDE_NEVER_NS;
     const bool has_max = options->cwnd_max != UINT32_MAX;
     const uint64_t for_ms = has_time ? options->for_ns / NS_PER_MS : REQUEST_MAX_HINT_MS;
-    json_t *request = json_object();
 
-    add_word(&request, "request", "hint");
-    add_word(&request, "dst", options->operands[0]);
-    add_flag(&request, "off", options->is_off);
-    add_number(&request, "for_ms", for_ms);
-    add_number(&request, "cwnd_max", has_max ? options->cwnd_max : 0);
-    return request;
+    return json_pack("{s:s, s:s, s:b, s:I, s:I}", "request", "hint", "dst", options->operands[0],
+                     "off", options->is_off, "for_ms", (json_int_t)for_ms, "cwnd_max",
+                     (json_int_t)(has_max ? options->cwnd_max : 0));
 }
 
 int hint_run(const struct command_options *options)

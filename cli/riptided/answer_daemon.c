@@ -14,17 +14,11 @@
 /* NULL is no memory, but where there is nothing to tell, null. */
 static json_t *change_json(const struct riptide_change *change, bool is_known)
 {
-    json_t *answer;
-
     if (!is_known)
         return json_null();
-    answer = json_object();
-    add_real(&answer, "held_out", change->held_out);
-    add_real(&answer, "with_window", change->with_window);
-    add_real(&answer, "change", change->change);
-    add_real(&answer, "low", change->low);
-    add_real(&answer, "high", change->high);
-    return answer;
+    return json_pack("{s:f, s:f, s:f, s:f, s:f}", "held_out", change->held_out, "with_window",
+                     change->with_window, "change", change->change, "low", change->low, "high",
+                     change->high);
 }
 
 static json_t *verdict_json(const struct daemon *daemon)
@@ -97,17 +91,13 @@ static double seconds_since(uint64_t then_ns)
 static json_t *round_json(const struct health *health)
 {
     const struct riptide_tick *tick = &health->tick;
-    json_t *answer;
 
     if (health->n_ticks == 0)
         return json_null();
-    answer = json_object();
-    add_number(&answer, "number", health->n_ticks);
-    add_real(&answer, "ago_s", seconds_since(tick->finished_ns));
-    add_real(&answer, "late_ms", (double)health->late_ns / 1e6);
-    add_number(&answer, "connections", tick->samples);
-    add_real(&answer, "interval_s", (double)tick->interval_ns / 1e9);
-    return answer;
+    return json_pack("{s:I, s:f, s:f, s:I, s:f}", "number", (json_int_t)health->n_ticks, "ago_s",
+                     seconds_since(tick->finished_ns), "late_ms", (double)health->late_ns / 1e6,
+                     "connections", (json_int_t)tick->samples, "interval_s",
+                     (double)tick->interval_ns / 1e9);
 }
 
 /* Windows: how many there are, and how many are missing. */

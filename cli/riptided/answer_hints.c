@@ -15,14 +15,10 @@
 static json_t *hint_json(const struct riptide_hint *hint, uint64_t for_ms)
 {
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
-    json_t *answer = json_object();
 
     riptide_prefix_format(&hint->dst, dst);
-    add_word(&answer, "dst", dst);
-    add_flag(&answer, "off", hint->off);
-    add_member(&answer, "cwnd_max", figure_or_null(hint->cwnd_max));
-    add_number(&answer, "for_ms", for_ms);
-    return answer;
+    return json_pack("{s:s, s:b, s:o, s:I}", "dst", dst, "off", hint->off, "cwnd_max",
+                     figure_or_null(hint->cwnd_max), "for_ms", (json_int_t)for_ms);
 }
 
 json_t *answer_hints(struct daemon *daemon, const struct request *request,

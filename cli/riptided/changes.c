@@ -55,14 +55,11 @@ void changes_note(struct changes *changes, const struct riptide_route *route, ti
 static json_t *change_json(const struct change *change)
 {
     const struct riptide_route *route = &change->route;
-    json_t *answer = json_object();
 
-    add_number(&answer, "time", (uint64_t)change->time);
-    add_word(&answer, "by", riptide_name(RIPTIDE_NAMES_BACKEND, route->backend));
-    add_word(&answer, "state", riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state));
-    add_number(&answer, "initcwnd", route->initcwnd);
-    add_member(&answer, "reason", text_or_null(route->reason));
-    return answer;
+    return json_pack("{s:I, s:s, s:s, s:I, s:o}", "time", (json_int_t)change->time, "by",
+                     riptide_name(RIPTIDE_NAMES_BACKEND, route->backend), "state",
+                     riptide_name(RIPTIDE_NAMES_ROUTE_STATE, route->state), "initcwnd",
+                     (json_int_t)route->initcwnd, "reason", text_or_null(route->reason));
 }
 
 json_t *changes_json(struct changes *changes, const struct riptide_prefix *dst)

@@ -12,8 +12,8 @@
 
 #define NET_ADMIN (UINT64_C(1) << CAP_NET_ADMIN)
 
-/* CAP_BPF, which is not in headers before 5.8. Kernels before 5.19 require it for each window. */
-#define BPF (UINT64_C(1) << 39)
+/* Kernels before 5.19 require it for each window. */
+#define BPF (UINT64_C(1) << CAP_BPF)
 
 /*
  * Two system calls suffice, without libcap. `data` must be 0, for valgrind, which does not see that
