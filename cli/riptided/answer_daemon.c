@@ -108,7 +108,7 @@ static void add_windows(json_t **answer, struct daemon *daemon)
 
     health_find_routes(&daemon->health);
     add_flag(answer, "paused", stats->is_paused);
-    add_number(answer, "hints", hints_count(&daemon->hints));
+    add_number(answer, "hints", hints_count(daemon->agent));
     add_number(answer, "destinations", stats->estimator->destinations);
     add_number(answer, "max_destinations", daemon->settings->estimator.max_destinations);
     add_number(answer, "routes", applier->routes);
@@ -153,7 +153,7 @@ json_t *answer_history(struct daemon *daemon, const struct request *request,
 json_t *answer_metrics(struct daemon *daemon, const struct request *request,
                        struct riptide_error *error)
 {
-    char *text = metrics_text(&daemon->health, hints_count(&daemon->hints));
+    char *text = metrics_text(&daemon->health, hints_count(daemon->agent));
     json_t *answer = NULL;
 
     if (text)

@@ -29,15 +29,14 @@ static json_t *prefix_json(const struct riptide_prefix *prefix)
 /* Whether a section of the file bounds it: a hint for the same prefix may lower nothing. */
 static bool has_section(struct daemon *daemon, const struct riptide_estimate *estimate)
 {
-    const struct riptide_hint *hint;
+    struct riptide_hint hint;
     uint32_t cwnd_max;
 
     if (!estimate || !estimate->hint.family)
         return false;
-    hint = hints_find(&daemon->hints, &estimate->hint);
-    if (!hint)
+    if (!hints_find(daemon->agent, &estimate->hint, &hint))
         return true;
-    cwnd_max = hint->off ? 0 : hint->cwnd_max;
+    cwnd_max = hint.off ? 0 : hint.cwnd_max;
     return cwnd_max != estimate->cwnd_max;
 }
 

@@ -25,14 +25,14 @@ json_t *answer_hints(struct daemon *daemon, const struct request *request,
                      struct riptide_error *error)
 {
     const uint64_t now_ns = clock_read_ns(CLOCK_BOOTTIME);
-    const size_t n = hints_count(&daemon->hints);
     json_t *hints = json_array();
+    struct riptide_hint hint;
+    uint32_t cursor = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        const struct riptide_hint *hint = &daemon->hints.list[i];
-        const uint64_t left_ns = hint->until_ns > now_ns ? hint->until_ns - now_ns : 0;
+    while (hints_next(daemon->agent, &cursor, &hint)) {
+        const uint64_t left_ns = hint.until_ns > now_ns ? hint.until_ns - now_ns : 0;
 
-        json_array_append_new(hints, hint_json(hint, left_ns / NS_PER_MS));
+        json_array_append_new(hints, hint_json(&hint, left_ns / NS_PER_MS));
     }
     return json_pack("{s:o}", "hints", hints);
 }
@@ -103,9 +103,8 @@ json_t *answer_hint(struct daemon *daemon, const struct request *request,
     };
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
 
-    if (check_hint(daemon, request, error) < 0 || hints_add(&daemon->hints, &hint, error) != 0)
+    if (check_hint(daemon, request, error) < 0 || hints_add(daemon->agent, &hint, error) != 0)
         return NULL;
-    hints_read(&daemon->hints);
     riptide_prefix_format(&hint.dst, dst);
     log_hint(&hint, dst, request->for_ms);
     return keep_change(daemon, hint_json(&hint, (uint64_t)request->for_ms));
@@ -116,14 +115,14 @@ json_t *answer_unhint(struct daemon *daemon, const struct request *request,
                       struct riptide_error *error)
 {
     char text[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct riptide_hint hint;
 
     riptide_prefix_format(&request->dst, text);
-    if (!hints_find(&daemon->hints, &request->dst) ||
+    if (!hints_find(daemon->agent, &request->dst, &hint) ||
         riptide_agent_remove_hint(daemon->agent, &request->dst) != 0) {
         refuse(error, -ENOENT, "%s: there is no hint for it; `riptide hint` lists them", text);
         return NULL;
     }
-    hints_read(&daemon->hints);
     log_event(LOG_INFO, &(struct log_fields){ .event = "unhint", .destination = text },
               "hint: %s: removed", text);
     return keep_change(daemon, json_pack("{s:s}", "removed", text));

@@ -14,7 +14,6 @@ struct daemon {
     struct riptide_agent *agent;
     struct health health;
     struct changes changes;
-    struct hints hints;
     struct files files;
 };
 

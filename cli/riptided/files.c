@@ -2,6 +2,7 @@
 #include "files.h"
 
 #include "clock.h"
+#include "hints.h"
 #include "log.h"
 #include "metrics.h"
 #include "text.h"
@@ -42,7 +43,6 @@ void files_load(struct files *files)
     history->hours = json_array();
     if (!riptide_agent_get_stats(files->agent)->state)
         return;
-    hints_read(files->hints);
     snprintf(path, sizeof(path), "%s.history", files->settings->agent.state);
     /* The next save replaces a damaged one. A link or FIFO in its place stays. */
     if (lstat(path, &there) < 0 || !S_ISREG(there.st_mode))
@@ -191,7 +191,7 @@ static bool is_metrics_due(const struct files *files, const struct riptide_tick 
 
 static void save_metrics(struct files *files)
 {
-    char *text = metrics_text(files->health, hints_count(files->hints));
+    char *text = metrics_text(files->health, hints_count(files->agent));
     struct riptide_error error = { .text = "" };
     /* Not synced: after a crash of the machine the content is useless. Readable by all. */
     int r = replace(files->settings->metrics, 0644, text, &error);

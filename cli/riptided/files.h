@@ -7,7 +7,6 @@
 #define CLI_FILES_H
 
 #include "health.h"
-#include "hints.h"
 
 enum { FILES_FAILURE_BYTES = 256 };
 
@@ -15,7 +14,6 @@ struct files {
     const struct settings *settings;
     struct riptide_agent *agent;
     struct health *health;
-    struct hints *hints;
     struct history history;
     uint64_t save_ns;                        /* when the state is due; at first at once, so that
                                                 a wrong path is reported early */
@@ -26,7 +24,7 @@ struct files {
     bool has_metrics; /* the file is there, and ours */
 };
 
-/* After the start: reads what the state has restored, hints, and the history beside it. */
+/* After the start: reads the history, which is beside the state. */
 void files_load(struct files *files);
 
 /* Warns of what the settings name and is not there; the daemon goes on without. */

@@ -1,32 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The agent's hints that have an end. The agent has no walk over its hints: those are read from the
- * text of its state.
- */
+/* The agent's hints that have an end. Sections of the file are hints without one. */
 #ifndef CLI_HINTS_H
 #define CLI_HINTS_H
 
 #include <riptide/agent.h>
-
-struct hints {
-    struct riptide_agent *agent;
-    struct riptide_hint list[RIPTIDE_MAX_HINTS];
-    size_t n;
-};
-
-/* Reads the agent's anew. */
-void hints_read(struct hints *hints);
+#include <stdbool.h>
 
 /*
  * Gives a hint, or a section of the file, to the agent, as riptide_agent_set_hint; the line of an
  * error names the destination and the option that it depends on.
  */
-int hints_add(struct hints *hints, const struct riptide_hint *hint, struct riptide_error *error);
+int hints_add(struct riptide_agent *agent, const struct riptide_hint *hint,
+              struct riptide_error *error);
 
-/* Drops those that have ended. Returns how many are in force. */
-size_t hints_count(struct hints *hints);
+/* Walks over those in force; *cursor begins at 0. Returns whether there is another one. */
+bool hints_next(const struct riptide_agent *agent, uint32_t *cursor, struct riptide_hint *hint);
 
-/* The one in force for exactly that prefix; NULL: none. */
-const struct riptide_hint *hints_find(struct hints *hints, const struct riptide_prefix *dst);
+/* How many are in force. */
+size_t hints_count(const struct riptide_agent *agent);
+
+/* Finds the one in force for exactly that prefix. Returns whether there is one. */
+bool hints_find(const struct riptide_agent *agent, const struct riptide_prefix *dst,
+                struct riptide_hint *hint);
 
 #endif

@@ -34,7 +34,8 @@ void report_start(const struct daemon *daemon)
               "started%s, version %s: windows by %s to %s, policy %s, %g %% held out, hints: %zu",
               agent->is_paused ? ", paused until `riptide resume`" : "", riptide_version(),
               stats->backend == RIPTIDE_BOTH ? "program and routes" : by, scope,
-              settings->estimator.policy->name, verdict.holdout_percent, daemon->hints.n);
+              settings->estimator.policy->name, verdict.holdout_percent,
+              hints_count(daemon->agent));
     if (stats->why)
         log_event(LOG_INFO, &(struct log_fields){ .event = "backend", .reason = stats->why },
                   "--apply auto chose %s: %s", by, stats->why);

@@ -183,9 +183,8 @@ static int make_agent(struct daemon *daemon, struct riptide_error *error)
     if (getrandom(seed, sizeof(*seed), 0) != (ssize_t)sizeof(*seed))
         return -errno;
     r = riptide_agent_new(&daemon->agent, &settings->agent, error);
-    daemon->hints.agent = daemon->agent;
     for (size_t i = 0; r == 0 && i < settings->n_overrides; i++) {
-        r = hints_add(&daemon->hints, &settings->overrides[i], error);
+        r = hints_add(daemon->agent, &settings->overrides[i], error);
         error->index = (int64_t)i;
     }
     return r;
@@ -257,7 +256,6 @@ static int make_daemon(struct daemon *daemon, struct settings *settings,
     daemon->files.settings = settings;
     daemon->files.agent = daemon->agent;
     daemon->files.health = &daemon->health;
-    daemon->files.hints = &daemon->hints;
     if (r == 0 && settings->check && strcmp(settings->control, "none") != 0)
         r = control_find_group(settings->control_group, &group, error);
     return r;

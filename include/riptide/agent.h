@@ -234,6 +234,13 @@ int riptide_agent_set_hint(struct riptide_agent *agent, const struct riptide_hin
 int riptide_agent_remove_hint(struct riptide_agent *agent, const struct riptide_prefix *dst);
 
 /*
+ * Walks over all hints as riptide_estimator_next_hint. One that has ended may still be among them,
+ * until the end of the round. Outcomes: RIPTIDE_E_DONE after the last.
+ */
+int riptide_agent_next_hint(const struct riptide_agent *agent, uint32_t *cursor,
+                            struct riptide_hint *hint);
+
+/*
  * Pauses windows, or ends the pause, as riptide_applier_set_paused does, with its errors. After an
  * error of the kernel the pause holds all the same (is_paused of the stats), and dispatch completes
  * it. The end of a pause begins a new first phase of the verdict. While windows are suspended they

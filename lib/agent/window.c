@@ -186,3 +186,9 @@ RIPTIDE_PUBLIC int riptide_agent_remove_hint(struct riptide_agent *agent,
 
     return r < 0 ? r : riptide_estimator_remove_hint(agent->estimator, dst);
 }
+
+RIPTIDE_PUBLIC int riptide_agent_next_hint(const struct riptide_agent *agent, uint32_t *cursor,
+                                           struct riptide_hint *hint)
+{
+    return riptide_estimator_next_hint(agent->estimator, cursor, hint);
+}

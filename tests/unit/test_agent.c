@@ -217,6 +217,7 @@ TEST(window_of_a_peer_is_that_of_its_destination)
     const struct riptide_hint off = { .dst = { AF_INET, 16, { 192 } }, .off = true };
     const struct riptide_sample sample = { .dst = peer_of(1), .cwnd = 40 };
     const struct riptide_window *window;
+    struct riptide_hint hint;
     uint32_t cursor = 0;
     AGENT *agent = AGENT_WITH(configs.estimator.prefix_len4 = 24,
                               configs.estimator.policy = riptide_policy_find("paper"));
@@ -236,7 +237,12 @@ TEST(window_of_a_peer_is_that_of_its_destination)
     assert_int_equal(riptide_agent_next(agent, &cursor, &window), 0);
     assert_int_equal(window->estimate->cwnd, 40);
 
+    cursor = 0;
+    assert_int_equal(riptide_agent_next_hint(agent, &cursor, &hint), RIPTIDE_E_DONE);
     assert_int_equal(riptide_agent_set_hint(agent, &off, NULL), 0);
+    assert_int_equal(riptide_agent_next_hint(agent, &cursor, &hint), 0);
+    assert_memory_equal(&hint.dst, &off.dst, sizeof(off.dst));
+    assert_int_equal(riptide_agent_next_hint(agent, &cursor, &hint), RIPTIDE_E_DONE);
     window = find_window(agent, 77);
     assert_int_equal(window->estimate->cwnd, 0);
     assert_int_equal(window->program->state, RIPTIDE_ROUTE_WITHDRAWN);
