@@ -127,31 +127,18 @@ static int on_rule(const struct nlmsghdr *message, void *userdata)
     return MNL_CB_OK;
 }
 
-static void read_rules(struct rules *rules)
-{
-    char buffer[128];
-    struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
-
-    rules->text[0] = '\0';
-    mnl_nlmsg_put_extra_header(request, sizeof(struct fib_rule_hdr));
-    request->nlmsg_type = RTM_GETRULE;
-    request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    exchange(request, on_rule, rules);
-}
-
-void kernel_read_rules(char text[KERNEL_RULES_BYTES])
-{
-    struct rules rules = { .table = 0, .text = text };
-
-    read_rules(&rules);
-}
-
 void kernel_explain_table(uint32_t table, const struct riptide_prefix *peer,
                           char text[KERNEL_RULES_BYTES])
 {
     struct rules rules = { .table = table, .peer = peer, .text = text };
+    char buffer[128];
+    struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
 
-    read_rules(&rules);
+    text[0] = '\0';
+    mnl_nlmsg_put_extra_header(request, sizeof(struct fib_rule_hdr));
+    request->nlmsg_type = RTM_GETRULE;
+    request->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    exchange(request, on_rule, &rules);
     if (table != 0 && text[0] == '\0')
         snprintf(text, KERNEL_RULES_BYTES, "%" PRIu32 "%s", table,
                  table == RT_TABLE_MAIN ? " (main)" : "");

@@ -15,15 +15,11 @@ enum { TCP_INIT_CWND = 10 };
 enum { KERNEL_RULES_BYTES = 160 };
 
 /*
- * Rules of other programs that come before riptided's own, or, without these, before the kernel's
- * `lookup main`: the first of each family, "IPv4 priority 100 lookup 99, IPv6 priority 100 lookup
- * 99". Those to the tables local, main and default do not count. Empty: none, or no memory.
- */
-void kernel_read_rules(char text[KERNEL_RULES_BYTES]);
-
-/*
- * Which rule leads to this table: likewise the first whose destination contains the peer. Where
- * there is none, the table's number, "254 (main)". Table 0: not known, as kernel_read_rules.
+ * Rules of other programs that lead the peer to this table, and come before riptided's own, or,
+ * without these, before the kernel's `lookup main`: the first of each family, "IPv4 priority 100
+ * lookup 99, IPv6 priority 100 lookup 99". Those to the tables local, main and default do not
+ * count. Where there is none, the table's number, "254 (main)". Table 0: to any table and any peer,
+ * which may be NULL; then empty: none, or no memory.
  */
 void kernel_explain_table(uint32_t table, const struct riptide_prefix *peer,
                           char text[KERNEL_RULES_BYTES]);

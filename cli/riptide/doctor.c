@@ -141,7 +141,7 @@ static void check_rules(struct host *host)
     const bool is_named = json_is_true(get(host->state.status, "is_by_rules"));
     char before[KERNEL_RULES_BYTES];
 
-    kernel_read_rules(before);
+    kernel_explain_table(0, NULL, before);
     if (*before && strcmp(host->by, "program") && !is_named)
         found(host, advice, REMEDY_OF_RULES,
               "connections do not use our routes where rules of others are first: %s", before);

@@ -190,34 +190,13 @@ static int make_agent(struct daemon *daemon, struct riptide_error *error)
     return r;
 }
 
-/* What has to be known of a start: a warning, or what the state has restored. */
-static void log_state(const struct daemon *daemon, const struct riptide_error *warning)
-{
-    const struct riptide_agent_stats *stats = riptide_agent_get_stats(daemon->agent);
-
-    if (warning->text[0])
-        log_line(LOG_WARNING, "%s", warning->text);
-    else if (stats->state)
-        log_line(LOG_INFO, "%s", stats->state);
-}
-
-static void drop_privileges(struct run *run)
-{
-    const struct riptide_agent_stats *stats = riptide_agent_get_stats(run->daemon.agent);
-    const bool is_dry = run->daemon.settings->applier.dry_run;
-    struct riptide_error error;
-
-    if (privileges_drop(is_dry, stats->applier->backend, &error) < 0) {
-        log_line(LOG_ERR, "%s", error.text);
-        run->ending = ENDING_FAILED;
-    }
-}
-
 /* From an agent to an exit status. */
 static int serve(struct run *run)
 {
     struct daemon *daemon = &run->daemon;
+    const bool is_dry = daemon->settings->applier.dry_run;
     const int signals_fd = open_signals();
+    const struct riptide_agent_stats *stats;
     struct riptide_error error = { .text = "" };
     int r = signals_fd < 0 ? -errno : control_check(daemon->settings, &error), status;
 
@@ -227,13 +206,20 @@ static int serve(struct run *run)
         return report_refusal(daemon->settings, &error, r);
     manager_init(&run->manager);
     daemon->health.started_ns = clock_read_ns(CLOCK_BOOTTIME);
-    log_state(daemon, &error);
+    stats = riptide_agent_get_stats(daemon->agent);
+    if (error.text[0])
+        log_line(LOG_WARNING, "%s", error.text);
+    else if (stats->state)
+        log_line(LOG_INFO, "%s", stats->state);
     files_load(&daemon->files);
     run->control = control_open(daemon->settings, answers, daemon);
     /* All files are open that need root. */
-    drop_privileges(run);
-    if (run->ending == ENDING_NONE)
+    if (privileges_drop(is_dry, stats->applier->backend, &error) < 0) {
+        log_line(LOG_ERR, "%s", error.text);
+        run->ending = ENDING_FAILED;
+    } else {
         report_start(daemon);
+    }
     loop(run, signals_fd);
     manager_stopping();
     status = finish(daemon, run->ending);
