@@ -57,6 +57,15 @@ def wait_rounds(n=2, path=PATH):
     wait_until(lambda: number() >= before + n, f"{n} rounds")
 
 
+def wait_given(dst, path=PATH):
+    """Waits until new connections to dst start with a window of ours, which it returns: `status` counts a destination
+    from its first sample on, and the program or a route has its window only at the end of that round."""
+    def starts_with():
+        answer = ask({"request": "explain", "dst": dst}, path)
+        return answer["reason"] is None and answer["starts_with"]
+    return wait_until(starts_with, f"a window for {dst}")
+
+
 def rows_by_name(answer):
     """The rows of a list, each by the names of its columns."""
     return [dict(zip(answer["columns"], row)) for row in answer["routes"]]

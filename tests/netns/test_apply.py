@@ -161,6 +161,7 @@ def test_careful_paces_where_a_burst_has_lost(path, cgroup, apply):
             return window and window[name]
 
         assert 50 <= wait_until(lambda: program("pacing_percent"), "pacing") <= 100
+        wait_rounds(2)  # the kernel has it at the end of the round
         one = connect(congestion="cubic")
         assert first_pace(near, one.near) < 1.05
         one.close()

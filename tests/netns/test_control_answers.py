@@ -8,7 +8,7 @@ import signal
 import cgroups
 import pytest
 from cgroups import refusing_bpf
-from control import ask, derived, labelled, riptide_json, status, wait_rounds, whole
+from control import ask, derived, labelled, riptide_json, status, wait_given, wait_rounds, whole
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, RIPTIDED, Daemon, add_wg_quick_rules, wait_until, wait_window
 from test_metrics import figures_of
 
@@ -96,7 +96,7 @@ def test_status_names_the_cgroup_that_connections_are_outside_of(net, cgroup, da
         return lambda: net.short("203.0.113.1") or status()["health"] == word
     net.learned("203.0.113.1", 30)
     with daemon("program", "--holdout-percent", "1"):  # closed connections are read
-        wait_until(lambda: status()["destinations"], "a window")
+        wait_given("203.0.113.1")
         cgroups.enter(cgroup.parent)
         wait_until(is_health("off"), "connections without it")
         done = net.host.run(RIPTIDE, "status", check=False)
@@ -111,10 +111,12 @@ def test_status_names_the_cgroup_that_connections_are_outside_of(net, cgroup, da
         cgroups.enter(cgroup)
         wait_until(is_health("ok"), "more connections with it")
         assert labelled("but", "") not in net.host.run(RIPTIDE, "show").stdout
-        figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
-        for how in ("with_window", "without"):
-            assert figures[f"riptide_closed_connections_total{{opened={how}}}"] > 4
-        assert figures["riptide_connections_not_noted_total"] == 0
+
+        def closed():
+            figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
+            return [figures[f"riptide_closed_connections_total{{opened={how}}}"] for how in ("with_window", "without")]
+        wait_until(lambda: min(closed()) > 4, "the ends of those that made it ok")
+        assert status()["apply"]["not_noted"] == 0
 
 
 def test_status_says_how_it_is(net):
@@ -291,7 +293,7 @@ def test_status_says_how_much_room_there_is(net):
     for peer in ("203.0.113.1", "203.0.113.2", "198.51.100.1", "2001:db8::1"):
         net.learned(peer, 20)
     with Daemon(net.host, "--max-destinations", "2") as daemon:
-        wait_status("two routes", routes=2)
+        wait_status("two routes, and the end of the round", routes=2, health="full")
         found = riptide_json(net.host, "status", check=False)
         assert [found[name] for name in ("destinations", "max_destinations", "routes", "left_alone")] == [2, 2, 2, 0]
         assert (found["health"], found["do"]) == ("full", "a larger max-destinations")
@@ -299,7 +301,7 @@ def test_status_says_how_much_room_there_is(net):
         first, *_ = fits(net.host.run(RIPTIDE, "status", check=False), 4)
         assert first == "riptide: FULL. New destinations find no free place."
         wait_rounds(3)
-        assert daemon.said().count(f"full: {found['reason']}\n") == 1
+        assert len(daemon.lines(" full: ")) == 1  # of networks of one size the table's order decides which it names
         metrics = ask({"request": "metrics"})["metrics"]
         assert "riptide_destinations_full 1\n" in metrics
 

@@ -7,7 +7,7 @@ import socket
 import pytest
 import wanbox
 from connection import tcp_info, transfer
-from control import status, wait_rounds
+from control import status, wait_given, wait_rounds
 from netns import RIPTIDE, Daemon, Host, wait_until, wait_window, windows
 from test_metrics import figures_of
 from test_suspension import Load
@@ -74,12 +74,10 @@ def test_first_contacts_do_not_count(path, cgroup):
     connect, near, _ = path
     with Daemon(near, "--apply", "program", "--cgroup", cgroup, "--policy", "careful", "--holdout-percent", 50,
                 interval="100ms"):
-        wait_rounds(12)
         opened = [connect(congestion="cubic") for _ in range(8)]
         for connection in opened:
             connection.send(60_000)
-        wait_until(lambda: status()["destinations"], "a window")
-        wait_rounds(2)
+        wait_given("10.9.2.1")
         for connection in opened:
             connection.finish()
 
@@ -102,7 +100,7 @@ def test_each_end_of_both_arms_counts(path, cgroup, tmp_path):
         assert counts() == {"window": 0, "holdout": 0}
         bulk = connect(congestion="cubic")
         bulk.send(1_000_000)
-        wait_until(lambda: status()["destinations"] and status()["round"]["number"] > 12, "a window")
+        wait_given("10.9.2.1")
         held_out = status()["apply"]["held_out"]
         n = 12
 

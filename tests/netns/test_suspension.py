@@ -166,7 +166,7 @@ def test_harm_that_no_two_networks_show_is_said_with_a_remedy(net, cgroup, tmp_p
                    outcome_line(1, 2, 4, 100, 153600, 235929600, 0, 0))
     with Daemon(net.host, "--apply", "program", "--cgroup", cgroup, "--policy", "careful",
                 "--holdout-percent", 5, "--state", state):
-        found = status()
+        found = wait_until(lambda: (said := status())["round"] and said, "a round")
         assert (found["health"], found["do"]) == ("ok", "a smaller cwnd-max, or riptide pause")
         assert found["reason"].startswith("windows do harm (riptide verdict); a suspension needs several networks")
 

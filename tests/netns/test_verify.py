@@ -7,7 +7,7 @@ import socket
 
 import cgroups
 import pytest
-from control import one_line, status, whole
+from control import one_line, wait_given, whole
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, wait_until, windows
 
 V4, V6 = "203.0.113.1", "2001:db8:1111:2222:3333:4444:5555:6666"
@@ -63,7 +63,7 @@ def test_rule_for_the_user_of_the_connection_is_named(net, port):
 def test_window_of_the_program_is_applied_though_others_are_held_out(net, cgroup, port, daemon):
     cwnd = net.learned(V4, 30).cwnd()
     with daemon("program", "--holdout-percent", "50", "--interval", "1h"):
-        wait_until(lambda: status()["destinations"], "a destination")
+        wait_given(V4)
         for _ in range(5):
             assert verify(net, V4, port)[:2] == ("applied", cwnd)
         cgroups.enter(cgroup.parent)
@@ -119,7 +119,7 @@ def test_accepted_connections_show_what_gave_the_window(net, cgroup, daemon):
         return {(int(began), by) for _, _, began, by in rows}, whole(done.stdout)
     cwnd = net.learned(V4, 30).cwnd()
     with daemon("program", "--holdout-percent", "50", "--interval", "1h"):
-        wait_until(lambda: status()["destinations"], "a window")
+        wait_given(V4)
         assert wait_until(lambda: len(found := accepted()[0]) == 2 and found, "both arms") == {
             (cwnd, "program"), (10, "held out")}
         cgroups.enter(cgroup.parent)
