@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules about windows that more than one stage follows. Pure. */
+/* Rules about windows that more than one stage follows. Pure; compiles for BPF. */
 #ifndef RIPTIDE_LIB_WINDOW_RULES_H
 #define RIPTIDE_LIB_WINDOW_RULES_H
 

@@ -56,10 +56,10 @@ static inline __u64 arm_hash(__u64 cookie, __u64 seed)
     return hash ^ hash >> 31;
 }
 
-/* `holdout`: the share held out, an ARM_SHARE. */
-static inline enum arm arm_of(__u64 cookie, __u64 seed, __u32 holdout)
+/* `hash` is the connection's arm_hash, and `holdout` an ARM_SHARE. */
+static inline enum arm arm_of(__u64 hash, __u32 holdout)
 {
-    return arm_hash(cookie, seed) >> 32 < holdout ? ARM_HOLDOUT : ARM_WINDOW;
+    return hash >> 32 < holdout ? ARM_HOLDOUT : ARM_WINDOW;
 }
 
 #endif

@@ -175,9 +175,10 @@ static int follow_line(struct riptide_applier *applier, struct input *input, cha
     if (strcmp(line, "later") == 0)
         return let_a_minute_pass(applier);
     if (sscanf(line, "arm %llu", &cookie) == 1)
-        printf("arm %s\n", arm_of(cookie, HOLDOUT_SEED, ARM_SHARE(holdout_percent)) == ARM_HOLDOUT
-                               ? "holdout"
-                               : "window");
+        printf("arm %s\n",
+               arm_of(arm_hash(cookie, HOLDOUT_SEED), ARM_SHARE(holdout_percent)) == ARM_HOLDOUT
+                   ? "holdout"
+                   : "window");
     else if (sscanf(line, "opened %llu", &cookie) == 1)
         print_opening(applier, cookie);
     else if (strcmp(line, "start") == 0)

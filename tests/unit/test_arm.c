@@ -44,8 +44,8 @@ static void assert_independent(size_t sequence, uint64_t seed, uint64_t other_se
     uint32_t counts[ARMS * ARMS] = { 0 };
 
     for (uint64_t i = 0; i < COOKIES; i++)
-        counts[arm_of(cookie(sequence, i), seed, ARM_SHARE(5)) * ARMS +
-               arm_of(cookie(sequence, i + step), other_seed, ARM_SHARE(5))]++;
+        counts[arm_of(arm_hash(cookie(sequence, i), seed), ARM_SHARE(5)) * ARMS +
+               arm_of(arm_hash(cookie(sequence, i + step), other_seed), ARM_SHARE(5))]++;
     assert_true(chi_square(counts, shares, ARMS * ARMS) < most);
 }
 
@@ -66,11 +66,12 @@ TEST(arms_stay_what_they_were)
     static const char arms[] = "10100010000101110000001010101000";
 
     for (size_t i = 0; i < sizeof(arms) - 1; i++)
-        assert_int_equal(arm_of(i, 42, ARM_SHARE(25)), arms[i] - '0');
+        assert_int_equal(arm_of(arm_hash(i, 42), ARM_SHARE(25)), arms[i] - '0');
 }
 
 TEST(shares_of_all_and_of_none)
 {
     for (uint64_t i = 0; i < 100000; i++)
-        assert_true(arm_of(i, 1, 0) == ARM_WINDOW && arm_of(i, 1, ARM_SHARE(100)) == ARM_HOLDOUT);
+        assert_true(arm_of(arm_hash(i, 1), 0) == ARM_WINDOW &&
+                    arm_of(arm_hash(i, 1), ARM_SHARE(100)) == ARM_HOLDOUT);
 }

@@ -117,8 +117,8 @@ static void add_one(const struct world *world)
 {
     struct experiment *experiment = &run.experiment;
     enum holdout_phase phase = experiment->phase;
-    enum arm arm =
-        arm_of(++run.cookie, experiment->seed, ARM_SHARE(phase_percent(experiment, phase)));
+    enum arm arm = arm_of(arm_hash(++run.cookie, experiment->seed),
+                          ARM_SHARE(phase_percent(experiment, phase)));
     bool is_attacker = below(100) < world->attacker_percent;
     unsigned int source = below(SOURCES);
     double time_factor = 1, again_factor = 1;

@@ -35,7 +35,7 @@ static void look(const struct world *world, double again_truth, uint32_t at[FIND
 
     memset(at, 0xff, FINDINGS * sizeof(*at));
     for (uint32_t n = 1; n <= world->n_connections; n++) {
-        enum arm arm = arm_of(n, seed, ARM_SHARE(5));
+        enum arm arm = arm_of(arm_hash(n, seed), ARM_SHARE(5));
         const struct world *its = arm == ARM_WINDOW ? world : &no_window;
         struct riptide_sample sample = draw_connection(its->time_factor, its->again_factor);
 

@@ -48,8 +48,9 @@ def compile_program(clang: str, source: Path) -> bytes:
     """The object file."""
     machine = subprocess.run([clang, "-print-multiarch"], capture_output=True, text=True)
     triple = machine.stdout.strip() or "x86_64-linux-gnu"
+    # Freestanding: stdint.h is clang's own, as the system's needs files of the C library for this target.
     with tempfile.NamedTemporaryFile(suffix=".o") as output:
-        subprocess.run([clang, "-O2", "-target", "bpfel", "-mcpu=v2", "-Wall", "-Wextra", "-Werror",
+        subprocess.run([clang, "-O2", "-target", "bpfel", "-mcpu=v2", "-ffreestanding", "-Wall", "-Wextra", "-Werror",
                         f"-I{source.parents[2]}", f"-I{source.parents[2]}/common", f"-I/usr/include/{triple}",
                         "-c", source, "-o", output.name],
                        check=True)

@@ -11,6 +11,7 @@
 #define INLINE static inline __attribute__((always_inline))
 #pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
 #include "apply/program/window.h"
+#include "window_rules.h"
 #pragma clang attribute pop
 
 /* Copied from system headers, which do not compile for this target. */
@@ -183,7 +184,8 @@ INLINE int is_given(const struct bpf_sock_ops *ctx, const struct window *window)
 {
     __u32 base_cwnd = ctx->snd_cwnd <= window->route_cwnd_max ? window->base_cwnd : ctx->snd_cwnd;
 
-    return ctx->total_retrans <= 1 && (base_cwnd <= window->initcwnd || window->may_lower) &&
+    return ctx->total_retrans <= 1 &&
+           window_floor(base_cwnd, window->may_lower) <= window->initcwnd &&
            (!window->pacing_percent || round_trip_us(ctx, window));
 }
 
@@ -236,12 +238,6 @@ INLINE void note_opened(struct window_common *all, __u64 hash, __u64 note, __u64
         add(&all->counts.not_noted, 1);
 }
 
-/* As arm_of. */
-INLINE int is_held_out(__u64 hash, const struct window_common *all)
-{
-    return hash >> 32 < all->holdout;
-}
-
 /* Gives the window that the connection would have without a route of ours. */
 INLINE __u64 hold_out(struct bpf_sock_ops *ctx, const struct window *window,
                       struct window_counts *count)
@@ -276,7 +272,7 @@ INLINE void established(struct bpf_sock_ops *ctx, struct window *window, struct 
     __u64 together = count_together(ctx, window, now_ns), note;
     int is_wanted = is_given(ctx, window);
 
-    if (is_held_out(hash, all)) {
+    if (arm_of(hash, all->holdout) == ARM_HOLDOUT) {
         note = hold_out(ctx, window, &all->counts);
     } else {
         if (ctx->op == BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
@@ -341,7 +337,7 @@ __attribute__((section("sockops"))) int riptide(struct bpf_sock_ops *ctx)
     hash = arm_hash(get_socket_cookie(ctx), all->seed);
     if (is_established)
         established(ctx, window, all, hash, now_ns);
-    else if (is_held_out(hash, all))
+    else if (arm_of(hash, all->holdout) == ARM_HOLDOUT)
         return 1;
     else if (!is_data)
         open_connection(ctx, window);
