@@ -35,8 +35,9 @@ enum riptide_arm {
 /*
  * One connection, from struct tcp_info (linux/tcp.h). What the kernel does not report is 0.
  *
- * How it opened is in `paced`, `flight_ended` and the members from `initcwnd` on. The observer
- * leaves these at 0, and riptide_applier_annotate fills them in for the kernel's connections.
+ * How it opened is in `paced`, `flight_ended` and the members from `initcwnd` to `together`. The
+ * observer leaves these at 0, and riptide_applier_annotate fills them in for the kernel's
+ * connections.
  *
  * A host with a stack of its own, such as QUIC, fills in all members that its policy reads
  * (riptide_estimator_add). It sets `shown` in all samples of a connection but the first, and
@@ -70,7 +71,9 @@ struct riptide_sample {
     uint32_t together;    /* connections to its destination that opened in the round trip up to it,
                              itself included; 63: as many or more; 0: not known. No built-in policy
                              reads it */
-    uint32_t reserved[4]; /* 0 */
+    uint64_t cgroup_id;   /* the cgroup2 of its socket: the number of that directory's inode. An
+                             accepted one has its listener's. Linux 5.8 */
+    uint32_t reserved[2]; /* 0 */
 };
 
 /* A range of ports. */

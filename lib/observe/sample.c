@@ -22,19 +22,26 @@ struct tcp_info_at4 {
 /* tcp_info has grown, but was never shorter than this; a sample without a window has no use. */
 #define INFO_MIN_BYTES (offsetof(struct tcp_info, tcpi_snd_cwnd) + sizeof(uint32_t))
 
-/*
- * The tcp_info of a message, NULL: none. False if its attributes do not fill it exactly: then none
- * can be trusted.
- */
-static inline bool find_info(const struct nlattr **infop, const void *payload, size_t len)
+/* Those of a message that a sample is made of; NULL: it has none. */
+struct attributes {
+    const struct nlattr *info;
+    const struct nlattr *cgroup_id;
+};
+
+/* False if the attributes do not fill the message exactly: then none can be trusted. */
+static inline bool find_attributes(struct attributes *found, const void *payload, size_t len)
 {
     struct netlink_walk walk = { (const void *)((const struct inet_diag_msg *)payload + 1),
                                  len - sizeof(struct inet_diag_msg) };
     const struct nlattr *attr;
 
     while ((attr = netlink_next(&walk))) {
-        if ((attr->nla_type & NLA_TYPE_MASK) == INET_DIAG_INFO)
-            *infop = attr;
+        const int type = attr->nla_type & NLA_TYPE_MASK;
+
+        if (type == INET_DIAG_INFO)
+            found->info = attr;
+        else if (type == INET_DIAG_CGROUP_ID)
+            found->cgroup_id = attr;
     }
     return walk.left == 0;
 }
@@ -42,17 +49,17 @@ static inline bool find_info(const struct nlattr **infop, const void *payload, s
 bool sample_parse(struct riptide_sample *sample, const void *payload, size_t len)
 {
     const struct inet_diag_msg *msg = payload;
-    const struct nlattr *attr = NULL;
+    struct attributes found = { NULL, NULL };
     const struct tcp_info_at4 *info;
     struct tcp_info_at4 copy;
     size_t n_bytes;
 
     if (len < sizeof(*msg) || prefix_family_bits(msg->idiag_family) == 0 ||
-        address_is_local(msg->idiag_family, msg->id.idiag_dst) || !find_info(&attr, payload, len) ||
-        !attr)
+        address_is_local(msg->idiag_family, msg->id.idiag_dst) ||
+        !find_attributes(&found, payload, len) || !found.info)
         return false;
-    info = (const void *)(attr + 1);
-    n_bytes = attr->nla_len - sizeof(*attr);
+    info = (const void *)(found.info + 1);
+    n_bytes = found.info->nla_len - sizeof(*found.info);
     if (n_bytes < INFO_MIN_BYTES || info->tcp.tcpi_snd_cwnd == 0)
         return false;
 
@@ -86,6 +93,10 @@ bool sample_parse(struct riptide_sample *sample, const void *payload, size_t len
     sample->arm = RIPTIDE_ARM_NONE;
     sample->phase = 0;
     sample->together = 0;
+    sample->cgroup_id = 0;
+    if (found.cgroup_id &&
+        found.cgroup_id->nla_len == sizeof(struct nlattr) + sizeof(sample->cgroup_id))
+        memcpy(&sample->cgroup_id, found.cgroup_id + 1, sizeof(sample->cgroup_id));
     sample->busy_time_us = info->tcp.tcpi_busy_time;
     return true;
 }

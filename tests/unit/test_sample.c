@@ -58,12 +58,14 @@ static void put_socket(struct bytes *bytes, const unsigned char info[512], size_
                                                .idiag_dst = { htonl(0xcb007107) }, /* 203.0.113.7 */
                                                .idiag_if = 3,
                                                .idiag_cookie = { 0x11223344, 0x55667788 } } };
+    const uint64_t cgroup_id = UINT64_C(0x100000042);
 
     bytes_begin(bytes, 0, &msg, sizeof(msg));
     bytes_put_u8(bytes, INET_DIAG_SHUTDOWN, 0);
     bytes_put(bytes, INET_DIAG_PAD, NULL, 0);
     bytes_put(bytes, INET_DIAG_CONG, "cubic", 5);
     bytes_put(bytes, INET_DIAG_INFO, info, n_info);
+    bytes_put(bytes, INET_DIAG_CGROUP_ID, &cgroup_id, sizeof(cgroup_id));
 }
 
 static void make_message(struct bytes *bytes, size_t n_info)
@@ -105,6 +107,7 @@ TEST(info_of_every_length)
             expected.closed = expected.shown = expected.paced = expected.flight_ended = false;
             expected.initcwnd = expected.phase = expected.together = 0;
             expected.arm = RIPTIDE_ARM_NONE;
+            expected.cgroup_id = UINT64_C(0x100000042);
             EACH(field, fields)
                 put((char *)&expected + field->member, field->n_bytes,
                     len < field->at + field->n_bytes ? 0 : field->value);
