@@ -42,9 +42,9 @@ struct riptide_agent_config {
      */
     double max_share;
     /*
-     * Absolute path of the file for windows, hints with an end, the pause and outcomes of
-     * connections. It is loaded at the start, and saved at the stop and by riptide_agent_save. Each
-     * use resolves the path anew. Of a hint at most 366 days are loaded. NULL (default): no file.
+     * Absolute path of the file for windows, hints that end within 366 days, the pause and outcomes
+     * of connections. It is loaded at the start, and saved at the stop and by riptide_agent_save.
+     * Each use resolves the path anew. NULL (default): there is no file.
      */
     const char *state;
 };
