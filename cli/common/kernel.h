@@ -29,15 +29,16 @@ void kernel_explain_table(uint32_t table, const struct riptide_prefix *peer,
     "let that rule match fewer connections (ip rule), or set apply = program, which no rule "      \
     "affects"
 
-/* The route that TCP of this user takes to an address. */
+/* The route that TCP of this user takes to an address. All but `error` is 0 where there is none. */
 struct kernel_route {
     int error;                   /* -errno where the kernel has none, else 0 */
     struct riptide_prefix match; /* the route's destination */
     bool is_ours;                /* riptided has made it */
-    uint32_t table;
-    uint32_t initcwnd; /* segments; 0: not set, connections start with TCP_INIT_CWND */
+    uint32_t table;              /* its routing table */
+    uint32_t initcwnd;           /* segments; 0: not set, connections start with TCP_INIT_CWND */
 };
 
+/* Asks the kernel for the route to a peer, which is of full length. *route is always written. */
 void kernel_find_route(const struct riptide_prefix *peer, struct kernel_route *route);
 
 #endif

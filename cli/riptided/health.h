@@ -22,17 +22,19 @@ struct health {
     uint64_t started_ns; /* CLOCK_BOOTTIME */
     uint64_t n_ticks;
 
-    struct riptide_tick tick;    /* the last one; */
-    uint64_t late_ns;            /* how long after its time it began, */
-    uint64_t suspended_until_ns; /* and, as of then, until when windows are suspended, 0: they are
-                                    not */
-    uint64_t overflow;           /* and what had found no place since the start; */
-    uint64_t unplaced;           /* of these, in its round */
+    /* Of the last round, and as it ended: */
+    struct riptide_tick tick;
+    uint64_t late_ns;            /* how long after its time it began */
+    uint64_t suspended_until_ns; /* until when windows are suspended; 0: they are not */
+    uint64_t overflow; /* samples and windows without a place since the start: `overflow` of the
+                          estimator's stats */
+    uint64_t unplaced; /* of these, those of the round */
 
-    uint64_t suspensions;  /* since the start */
-    uint64_t paused_ns;    /* since the start: rounds at whose end windows were paused, */
-    uint64_t suspended_ns; /* or suspended */
-    char failure[96];      /* of the last dump; empty: none */
+    /* Since the start: */
+    uint64_t suspensions;  /* how many began */
+    uint64_t paused_ns;    /* rounds at whose end windows were paused */
+    uint64_t suspended_ns; /* rounds at whose end windows were suspended */
+    char failure[96];      /* what failed for now, one line; empty: nothing since a round ended */
     bool is_failure_new;   /* it came after the last tick */
     int program_error;     /* of its last window, -errno; 0: the kernel took that */
 

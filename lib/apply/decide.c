@@ -4,20 +4,21 @@
 
 #include "window_rules.h"
 
+/* A window within its bounds. */
 struct bounded {
-    uint32_t initcwnd;
-    enum riptide_reason bound;
+    uint32_t initcwnd;         /* segments; 0: none is wanted */
+    enum riptide_reason bound; /* why it is not the wanted one; NONE: it is */
 };
 
-/* Whether a window is only harmless where its first flight is paced. */
+/* Whether a window fits only where its first flight is paced. */
 static bool needs_pacing(const struct riptide_wanted *wanted)
 {
     return wanted->pacing_percent > 0 && wanted->pacing_percent != RIPTIDE_AT_ONCE;
 }
 
 /*
- * The last bound that it meets is the reason. cwnd_max is the first: it limits what was learned,
- * and does not lower the window of a base route.
+ * Bounds the wanted window. Where several bounds change it, the last one is the reason. cwnd_max
+ * comes first: it limits what was learned, and does not lower the window of a base route.
  */
 static struct bounded bound(const struct riptide_wanted *wanted, uint32_t base_cwnd, bool can_pace)
 {
@@ -37,15 +38,16 @@ static struct bounded bound(const struct riptide_wanted *wanted, uint32_t base_c
     return bounded;
 }
 
-/* Why no route is written for that window. */
+/* Why no route is written for a bounded window of initcwnd segments; NONE: one is. */
 static enum riptide_reason find_reason(const struct riptide_wanted *wanted,
                                        const struct metrics *base, uint32_t initcwnd, bool exists)
 {
     const uint32_t base_cwnd = base->of[RTAX_INITCWND];
 
-    /* What the kernel has learned of the path would be lost at each change of our route. */
+    /* The kernel's learned path MTU would be lost at each change of our route. */
     if (wanted->pmtu_bytes > 0 && wanted->pmtu_bytes < base->of[RTAX_MTU])
         return RIPTIDE_REASON_NARROW_PATH;
+    /* A route is needed for rto_min, whatever its window. */
     if (wanted->rto_min_us > 0)
         return RIPTIDE_REASON_NONE;
     if (base_cwnd == 0 && initcwnd == TCP_INIT_CWND)
@@ -69,7 +71,10 @@ struct route_decision decide_route(const struct riptide_wanted *wanted, const st
         .reason = find_reason(wanted, base, bounded.initcwnd, exists),
     };
 
-    /* It is raised where the base route has one: it can only shrink what tcp_rmem gives. */
+    /*
+     * The receive window is only raised where the base route sets one. Elsewhere an initrwnd could
+     * but shrink what tcp_rmem gives.
+     */
     if (decision.own.initrwnd > 0 && decision.own.initrwnd < wanted->cwnd_max)
         decision.own.initrwnd = wanted->cwnd_max;
     if (wanted->rto_min_us > 0)
@@ -81,7 +86,7 @@ bool decide_rewrite(const struct own_metrics *written, const struct own_metrics 
                     uint32_t cwnd_max)
 {
     const uint32_t from = written->initcwnd, to = own->initcwnd;
-    /* A bound is no matter of steps. */
+    /* A route above cwnd_max is rewritten, however small the step is. */
     const bool is_above_max = cwnd_max > 0 && from > cwnd_max && from > to;
 
     return is_above_max || !window_is_near(from, to) || written->initrwnd != own->initrwnd ||
@@ -89,8 +94,10 @@ bool decide_rewrite(const struct own_metrics *written, const struct own_metrics 
 }
 
 /*
- * On short paths pacing only costs time. What the program knows of a path is a handshake's, which a
- * queue lengthens. In slow start TCP's own rate needs half a round trip.
+ * Over which part of a round trip the program spreads a first flight. On short paths it is not
+ * paced, as that only costs time. Whether a path is short is decided here by its smallest round
+ * trip time: the program only knows that of a handshake, which a queue lengthens. The least is half
+ * a round trip, TCP's own rate in slow start.
  */
 static uint32_t pacing_percent_of(const struct riptide_wanted *wanted)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader's side of the program's notes. */
+/* The reader's side of the program's notes; see opened.h. */
 #include "apply/opened.h"
 
 #include <stddef.h>
 
+/* The bits of a value from bit `place` on. */
 static uint64_t field(uint64_t value, unsigned place, unsigned bits)
 {
     return value >> place & ((UINT64_C(1) << bits) - 1);
@@ -36,7 +37,7 @@ struct opening opened_decode(uint64_t value)
     };
 }
 
-/* Whether the note was still as it was read. */
+/* Writes the note if it is still as it was read, and returns whether it was. */
 static bool replace(struct note *note, uint64_t value)
 {
     if (__atomic_compare_exchange_n(note->slot, &note->value, value, false, __ATOMIC_RELAXED,
@@ -68,8 +69,9 @@ bool opened_free(struct note *note)
 }
 
 /*
- * Whether the segments of the window were sent and acknowledged, or, where some were lost, at least
- * half of them, and all that was sent. One that has sent less may still use the window: it talks
+ * Whether the first flight has ended: the connection has closed, or the segments of its window were
+ * sent and acknowledged. Where some were lost, half of the window suffices, and all that was sent
+ * of it must be acknowledged. A connection that has sent less may still use its window: it talks
  * before it sends data, and what it retransmitted may be its SYN. The last segment may be short.
  */
 static bool has_ended(const struct riptide_sample *sample, uint32_t initcwnd)
