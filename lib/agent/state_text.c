@@ -171,7 +171,7 @@ static bool load_experiment(struct experiment *experiment, const char *line, str
     experiment->n_stretches = (uint32_t)n_stretches + 1;
     if (percent != experiment->holdout_percent) {
         error_set(said,
-                  ": the file's are not used: they are of a share of %" PRIu32
+                  "the file's are not used: they are of a share of %" PRIu32
                   " %% held out, now it is %" PRIu32,
                   percent, experiment->holdout_percent);
         memset(&experiment->all, 0, sizeof(experiment->all));
@@ -216,11 +216,12 @@ void state_text_load(struct riptide_agent *agent, const char *state, struct cloc
 {
     struct outcomes *outcomes = &agent->experiment.all;
     struct riptide_error reason = { .text = "" };
-    const char *at = strstr(state, head), *end;
+    const char *at = strstr(state, head), *end, *separator;
     bool is_complete = false;
     uint32_t n_invalid = 0;
     char line[LINE_BYTES];
 
+    /* Without the head there is nothing of an agent. */
     at = at ? at + strlen(head) : "";
     while ((end = strchr(at, '\n')) && !is_for_later(agent, at)) {
         snprintf(line, sizeof(line), "%.*s", (int)(end - at), at);
@@ -229,17 +230,23 @@ void state_text_load(struct riptide_agent *agent, const char *state, struct cloc
         at = end + 1;
     }
     free(agent->kept_outcomes);
-    agent->kept_outcomes = end ? strdup(at) : NULL;
-    /* The last line was cut off. */
-    if (!end && *at)
+    agent->kept_outcomes = NULL;
+    /*
+     * A line is left: from it on all are kept for later. Without its end the last one was cut off.
+     */
+    if (end)
+        agent->kept_outcomes = strdup(at);
+    else if (*at)
         n_invalid++;
     if (agent->kept_outcomes)
-        error_set(&reason, ": those of the file wait until connections are held out again");
+        error_set(&reason, "those of the file wait until connections are held out again");
     else if (!is_complete && outcomes_count(outcomes, ARMS) > 0)
-        error_set(&reason, ": the file's are incomplete, and not used");
+        error_set(&reason, "the file's are incomplete, and not used");
     if (!is_complete)
         memset(outcomes, 0, sizeof(*outcomes));
-    error_set(said, "outcomes of connections: %.0f%s", outcomes_count(outcomes, ARMS), reason.text);
+    separator = reason.text[0] ? ": " : "";
+    error_set(said, "outcomes of connections: %.0f%s%s", outcomes_count(outcomes, ARMS), separator,
+              reason.text);
     if (n_invalid > 0)
         snprintf(said->text + strlen(said->text), sizeof(said->text) - strlen(said->text),
                  "; invalid lines: %" PRIu32, n_invalid);
