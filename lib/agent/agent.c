@@ -174,7 +174,7 @@ RIPTIDE_PUBLIC int riptide_agent_dispatch(struct riptide_agent *agent)
     for (int i = 0; i < n; i++) {
         int fd = events[i].data.fd, done = RIPTIDE_E_MORE;
 
-        /* After a buffer of the observer there may be another. The applier says if there is more. */
+        /* The observer may have another buffer. The applier says whether it has more work. */
         if (fd == riptide_applier_get_fd(agent->applier))
             done = round_on_applier(agent);
         else if (fd == riptide_observer_get_fd(agent->observer))

@@ -32,8 +32,8 @@ enum {
     /* The step for a lossy flight that left at once, if its losses cost no more round trips. */
     STEP_AT_ONCE = 4,
     /*
-     * Likewise for a paced one. It is smaller, as what follows is a cut. Pacing costs at most half
-     * a round trip, but the cut of a window that other traffic fills helps nobody.
+     * Likewise for a paced one. It is smaller, as a paced window that is too large is cut. To pace
+     * costs at most half a round trip, but a cut where other traffic fills the path helps nobody.
      */
     STEP_PACED = 2,
     /* The largest step. It is below TOO_LARGE, so that no flight alone makes a window too large. */
@@ -80,8 +80,14 @@ enum { RARE_PER_4S = 2 };
  */
 enum { SHARED_ROUND_TRIPS = 2 };
 
-/* Slow start until the first cut, then steps as TCP's in congestion avoidance. */
-static const double growth_before_cut = 2, growth = 1.125, cut = 0.75;
+/* Until the first cut a raise doubles the window, as slow start does. */
+static const double growth_before_cut = 2;
+
+/* After it a raise is an eighth, at least a segment: small steps, as in congestion avoidance. */
+static const double growth = 1.125;
+
+/* The part of the window that a cut leaves. */
+static const double cut = 0.75;
 
 /*
  * A flight is lossy where more than one segment in so many was lost. Random loss stays below 2 % of
@@ -350,8 +356,8 @@ static bool is_outdated(const struct careful *careful, const struct riptide_poli
     const bool is_changing = age_ms(careful, input->now_ns) < 1000 * WAIT_MIN;
 
     /*
-     * Some seconds after the change a flight of the present window counts in either way. A route
-     * paces nothing, and an application may have a pace of its own: all of its flights are such.
+     * Some seconds after the change a flight of the present window counts, paced or not. Flights by
+     * a route are never paced, nor those of an application with a pace of its own.
      */
     return is_from_before_a_cut || (is_paced_otherwise && (!is_present || is_changing));
 }
@@ -470,7 +476,7 @@ static void cut_window(struct careful *careful, const struct riptide_policy_inpu
     careful->is_cut = true;
 }
 
-/* Paces flights that left at once, if they can be paced. Where they are or cannot, it cuts. */
+/* Paces flights that left at once. Where they are paced, or cannot be, it cuts the window. */
 static void lower(struct careful *careful, const struct riptide_policy_input *input, bool can_pace)
 {
     if (!careful->is_paced && can_pace) {

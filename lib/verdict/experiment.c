@@ -41,9 +41,7 @@ static const double drift_retransmitted = 0.01; /* a difference of shares */
 /* The first wait is a few verdicts' time, in which a path changes. Later ones double. */
 static const uint64_t first_wait_ns = NS_PER_S * 600;
 
-/*
- * Less harm than this, in time or in retransmitted segments, is not worth a time without windows.
- */
+/* A smaller harm, in time or in retransmitted segments, is not worth a time without windows. */
 static const double margin = 0.02; /* a share of time, or a difference of shares */
 
 static void begin_stretch(struct experiment *experiment)
