@@ -241,10 +241,11 @@ int riptide_agent_next_hint(const struct riptide_agent *agent, uint32_t *cursor,
                             struct riptide_hint *hint);
 
 /*
- * Pauses windows, or ends the pause, as riptide_applier_set_paused does, with its errors. After an
- * error of the kernel the pause holds all the same (is_paused of the stats), and dispatch completes
- * it. The end of a pause begins a new first phase of the verdict. While windows are suspended they
- * stay so after a pause.
+ * Pauses windows, or ends the pause, as riptide_applier_set_paused does, with its errors. The end
+ * of a pause begins a new first phase of the verdict. Windows that are suspended stay so.
+ *
+ * After an error of the kernel the pause holds all the same (is_paused of the stats), and dispatch
+ * completes it.
  */
 int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 

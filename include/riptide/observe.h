@@ -42,6 +42,8 @@ enum riptide_arm {
  * A host with a stack of its own, such as QUIC, fills in all members that its policy reads
  * (riptide_estimator_add). It sets `shown` in all samples of a connection but the first, and
  * `flight_ended` in one, the first after its first flight.
+ *
+ * `together` counts up to 63, which says that there were as many or more.
  */
 struct riptide_sample {
     struct riptide_prefix dst;  /* the peer, full length; IPv4-mapped peers are IPv4 */
@@ -69,8 +71,7 @@ struct riptide_sample {
     enum riptide_arm arm; /* to which it was drawn as it opened */
     uint32_t phase;       /* of the holdout, as it opened (riptide_applier_set_holdout) */
     uint32_t together;    /* connections to its destination that opened in the round trip up to it,
-                             itself included; 63: as many or more; 0: not known. No built-in policy
-                             reads it */
+                             itself included; 0: not known. No built-in policy reads it */
     uint64_t cgroup_id;   /* the cgroup2 of its socket: the number of that directory's inode. An
                              accepted one has its listener's. Linux 5.8 */
     uint32_t reserved[2]; /* 0 */

@@ -40,8 +40,8 @@ int hints_remove(struct hints *hints, const struct riptide_prefix *dst);
 bool hints_expire(struct hints *hints, uint64_t now_ns);
 
 /*
- * Bounds `smoothed` of an estimate, whose bounds so far are the configuration's, by hints and by
- * the base route, to its cwnd.
+ * Bounds `smoothed` of an estimate, whose bounds so far are the configuration's, by hints and by the
+ * base route, to its cwnd.
  */
 void estimate_bound(const struct hints *hints, struct riptide_estimate *estimate);
 

@@ -29,8 +29,8 @@ enum {
 
 /* Flags of a destination. */
 enum {
-    IS_TOUCHED = 1 << 0, /* it has samples of the coming tick */
-    IS_CHANGED = 1 << 1, /* it waits to be popped */
+    IS_TOUCHED = 1 << 0, /* has samples of the coming tick */
+    IS_CHANGED = 1 << 1, /* waits to be popped */
 };
 
 /*
