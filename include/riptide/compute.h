@@ -57,8 +57,8 @@ struct riptide_policy_input {
  */
 struct riptide_policy {
     const char *name;    /* not that of a built-in one */
-    size_t memory_bytes; /* for a destination, up to RIPTIDE_POLICY_MEMORY_BYTES; what is above 32
-                            bytes comes on top of the 128 that a destination takes */
+    size_t memory_bytes; /* for a destination, up to RIPTIDE_POLICY_MEMORY_BYTES. Where it is above
+                            32, all of it comes on top of the 128 that a destination takes */
     size_t tick_bytes;   /* so many first bytes of the memory are zeroed after each tick; up to
                             memory_bytes */
     /*
