@@ -44,6 +44,14 @@ struct backend_row {
     void (*give_stats)(const struct backend *backend, struct riptide_applier_stats *stats);
 };
 
+/*
+ * The program is before routes: whether it starts decides what RIPTIDE_AUTO does with routes. Of
+ * several in use the last one serves most connections, and decides whether windows are in force.
+ */
+enum { ROW_PROGRAM, ROW_ROUTES, ROWS };
+
+extern const struct backend_row program_row, routes_row;
+
 static inline bool backend_is_in_use(const struct backend *backend)
 {
     return backend->in_use & backend->row->bit;

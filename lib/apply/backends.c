@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* All backends: they are made and started, and RIPTIDE_AUTO chooses among them. */
 #include "apply/backends.h"
-#include "apply/program/program.h"
-#include "apply/routes/router.h"
 #include "internal.h"
 
 #include <errno.h>

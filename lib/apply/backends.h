@@ -5,12 +5,6 @@
 
 #include "apply/backend.h"
 
-/*
- * The program is before routes: whether it starts decides what RIPTIDE_AUTO does with routes. Of
- * several in use the last one serves most connections, and decides whether windows are in force.
- */
-enum { ROW_PROGRAM, ROW_ROUTES, ROWS };
-
 extern const struct backend_row *const backend_rows[ROWS];
 
 struct backends {

@@ -60,8 +60,6 @@ struct program {
     int refusal; /* -errno of the first that waits, for which all others wait; 0: not tried */
 };
 
-extern const struct backend_row program_row;
-
 /* NULL: NULL. */
 static inline struct program *program_of(const struct backend *backend)
 {

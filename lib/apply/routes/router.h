@@ -79,8 +79,6 @@ struct router {
     uint32_t n_setbacks; /* successive dispatches that began anew after a temporary error */
 };
 
-extern const struct backend_row routes_row;
-
 static inline struct router *router_of(const struct backend *backend)
 {
     return (struct router *)backend;
