@@ -85,12 +85,12 @@ int backends_make(struct backends *backends, const struct riptide_applier_config
     return r;
 }
 
-void backends_free(struct backends *backends, bool is_forked)
+void backends_free(struct backends *backends, bool is_child)
 {
     for (int i = 0; i < ROWS; i++) {
         const struct backend_row *row = backend_rows[i];
 
-        if (backends->made[i] && row->traits & RIPTIDE_ENDS_WITH_PROCESS && !is_forked)
+        if (backends->made[i] && row->traits & RIPTIDE_ENDS_WITH_PROCESS && !is_child)
             row->stop(backends->made[i]);
         row->free(backends->made[i]);
     }

@@ -25,8 +25,10 @@ struct backends {
 int backends_make(struct backends *backends, const struct riptide_applier_config *config,
                   struct riptide_error *error);
 
-/* Stops those that end with the process, unless it is a child by fork(2) of that which made them. */
-void backends_free(struct backends *backends, bool is_forked);
+/*
+ * Stops those that end with the process; not in a child by fork(2) of the process that made them.
+ */
+void backends_free(struct backends *backends, bool is_child);
 
 /* Starts them; after an error none is started, and the same are to be tried again. */
 int backends_start(struct backends *backends, struct riptide_error *error);
