@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report.h"
+#include "daemon.h"
 
 #include "log.h"
 #include "words.h"

@@ -3,9 +3,8 @@
  * riptided: the agent of libriptide as a daemon. Options other than running are handled here;
  * run.c runs it.
  */
+#include "daemon.h"
 #include "log.h"
-#include "run.h"
-#include "settings.h"
 #include "socket.h"
 #include "text.h"
 

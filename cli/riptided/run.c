@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "run.h"
+#include "daemon.h"
 
 #include "answers.h"
 #include "clock.h"
 #include "control.h"
-#include "daemon.h"
 #include "log.h"
 #include "manager.h"
 #include "privileges.h"
-#include "report.h"
 
 #include <errno.h>
 #include <inttypes.h>
