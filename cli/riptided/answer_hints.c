@@ -48,25 +48,19 @@ static json_t *keep_change(struct daemon *daemon, json_t *answer)
     return answer;
 }
 
-/* Of all destinations: a hint above it would lower nothing. */
-static uint32_t find_largest_cwnd(const struct settings *settings)
+static int check_hint(const struct daemon *daemon, const struct request *request,
+                      struct riptide_error *error)
 {
+    const struct settings *settings = daemon->settings;
+    /* Of all destinations: a hint above it would lower nothing. */
     uint32_t largest = settings->estimator.cwnd_max;
+    /* With `off` it is not needed. */
+    const json_int_t least = request->off ? 0 : 1;
 
     for (size_t i = 0; i < settings->n_overrides; i++) {
         if (settings->overrides[i].cwnd_max > largest)
             largest = settings->overrides[i].cwnd_max;
     }
-    return largest;
-}
-
-static int check_hint(const struct daemon *daemon, const struct request *request,
-                      struct riptide_error *error)
-{
-    const uint32_t largest = find_largest_cwnd(daemon->settings);
-    /* With `off` it is not needed. */
-    const json_int_t least = request->off ? 0 : 1;
-
     if (request->cwnd_max < least || request->cwnd_max > largest)
         return refuse(error, -EINVAL,
                       "at most %" JSON_INTEGER_FORMAT ": must be 1 to %" PRIu32
