@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * riptide show: the windows of riptided, those first that save most. Of one destination, in at most
- * 15 lines, how connections start, and each step to that from open ones to the kernel, in order.
+ * 15 lines, how connections start, and each step to that from open ones to the kernel, in order;
+ * and how open ones began.
  */
 #include "command.h"
 #include "kernel.h"
 #include "log.h"
 #include "members.h"
+#include "openings.h"
 #include "options.h"
+#include "sockets.h"
 #include "table.h"
 #include "text.h"
 
@@ -273,6 +276,124 @@ static void put_kernel(const json_t *kernel)
                    has_initcwnd ? "" : " (the kernel's)");
 }
 
+/* Connections about which riptided is asked; of more only these are. */
+enum { MAX_ASKED = 20 };
+
+struct open_connections {
+    struct riptide_sample asked[MAX_ASKED];
+    size_t n;
+};
+
+static void take(void *userdata, const struct riptide_sample *const *samples, size_t n)
+{
+    struct open_connections *open = userdata;
+
+    for (size_t i = 0; i < n; i++) {
+        if (open->n < MAX_ASKED)
+            open->asked[open->n] = *samples[i];
+        open->n++;
+    }
+}
+
+/* How open connections began: a word of JSON, and of the line. */
+static const struct {
+    const char *name;
+    const char *text;
+} hows[OPENING_HOWS] = {
+    [OPENING_PROGRAM] = { "program", "by the program" },
+    [OPENING_ROUTE] = { "routes", "by the route, or before it" },
+    [OPENING_HELD_OUT] = { "holdout", "held out" },
+    [OPENING_OUTSIDE] = { "outside", "not in the cgroup" },
+    [OPENING_WITHOUT] = { "without", "without it" },
+    [OPENING_NO_WINDOW] = { "no window", "without a window" },
+    [OPENING_NO_ANSWER] = { "no answer", "not known" },
+};
+
+static int compare_openings(const void *left, const void *right)
+{
+    const struct opening *a = left, *b = right;
+
+    if (a->how != b->how)
+        return a->how < b->how ? -1 : 1;
+    return a->initcwnd > b->initcwnd ? -1 : a->initcwnd < b->initcwnd;
+}
+
+/* A member for each group of openings that are alike. */
+static json_t *count_openings(const struct opening *openings, size_t n)
+{
+    json_t *groups = json_array();
+    size_t n_alike;
+
+    for (size_t i = 0; i < n; i += n_alike) {
+        for (n_alike = 1; i + n_alike < n; n_alike++) {
+            if (compare_openings(&openings[i], &openings[i + n_alike]) != 0)
+                break;
+        }
+        json_array_append_new(groups,
+                              json_pack("{s:I, s:s, s:o}", "connections", (json_int_t)n_alike,
+                                        "how", hows[openings[i].how].name, "initcwnd",
+                                        figure_or_null(openings[i].initcwnd)));
+    }
+    return groups;
+}
+
+/* Null: the open connections cannot be read from here. */
+static json_t *read_open(const struct command_options *options)
+{
+    struct openings questions = { .control = options->control };
+    struct open_connections open = { .n = 0 };
+    struct opening openings[MAX_ASKED];
+    struct riptide_observer *observer = NULL;
+    struct riptide_error error;
+    int r = sockets_try_open(&observer, options, &error);
+    size_t n_asked;
+
+    if (r == 0)
+        r = sockets_try_dump(observer, &open, take);
+    riptide_observer_free(observer);
+    if (r < 0)
+        return json_null();
+    n_asked = open.n < MAX_ASKED ? open.n : MAX_ASKED;
+    for (size_t i = 0; i < n_asked; i++)
+        openings[i] = openings_ask(&questions, &open.asked[i]);
+    qsort(openings, n_asked, sizeof(openings[0]), compare_openings);
+    return json_pack("{s:I, s:o}", "connections", (json_int_t)open.n, "began",
+                     count_openings(openings, n_asked));
+}
+
+static const char *find_text(const char *name)
+{
+    for (size_t i = 0; i < OPENING_HOWS; i++) {
+        if (strcmp(hows[i].name, name) == 0)
+            return hows[i].text;
+    }
+    return name;
+}
+
+static void put_open(const json_t *open)
+{
+    const long long n = number(open, "connections");
+    const json_t *began = get(open, "began"), *group;
+    char groups[TEXT_BYTES] = "", few[32] = "";
+    long long initcwnd;
+    size_t i;
+
+    json_array_foreach(began, i, group)
+    {
+        initcwnd = number(group, "initcwnd");
+        text_append(groups, sizeof(groups), "%s%lld ", i > 0 ? ", " : "",
+                    number(group, "connections"));
+        if (initcwnd > 0)
+            text_append(groups, sizeof(groups), "%s%lld ", i > 0 ? "with " : "began with ",
+                        initcwnd);
+        text_append(groups, sizeof(groups), "%s", find_text(text_of(group, "how")));
+    }
+    if (n > MAX_ASKED)
+        snprintf(few, sizeof(few), "; of %d", MAX_ASKED);
+    if (n > 0)
+        text_field("open", "%lld connection%s%s: %s", n, n > 1 ? "s" : "", few, groups);
+}
+
 static void print_derivation(const char *dst, const json_t *answer)
 {
     const char *reason = text_of(answer, "reason"), *destination = text_of(answer, "destination");
@@ -293,6 +414,7 @@ static void print_derivation(const char *dst, const json_t *answer)
     put_backend("program", get(answer, "program"));
     put_backend("route", get(answer, "route"));
     put_kernel(get(answer, "kernel"));
+    put_open(get(answer, "open"));
     put_changes(get(answer, "changes"));
     text_field("do", "%s", text_of(answer, "do"));
 }
@@ -327,6 +449,8 @@ int show_run(const struct command_options *options)
     if (is_list) {
         json_decref(answer);
         answer = read_list(options, operand);
+    } else {
+        add_member(&answer, "open", read_open(options));
     }
     if (options->json)
         command_print_json(json_incref(answer));

@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct riptide_observer *sockets_open(const struct command_options *options)
+int sockets_try_open(struct riptide_observer **observerp, const struct command_options *options,
+                     struct riptide_error *error)
 {
-    struct riptide_observer *observer = NULL;
     struct riptide_observer_config config;
-    struct riptide_error error;
     struct value_list learn = { .n = 0 };
     int r;
 
@@ -23,10 +22,19 @@ struct riptide_observer *sockets_open(const struct command_options *options)
     riptide_observer_config_init(&config, sizeof(config));
     config.scope.learn = learn.items;
     config.scope.n_learn = learn.n;
-    r = riptide_observer_new(&observer, &config, &error);
+    r = riptide_observer_new(observerp, &config, error);
+    free(learn.items);
+    return r;
+}
+
+struct riptide_observer *sockets_open(const struct command_options *options)
+{
+    struct riptide_observer *observer = NULL;
+    struct riptide_error error;
+    int r = sockets_try_open(&observer, options, &error);
+
     if (r < 0)
         command_fail(EXIT_FAILURE, "%s", log_error_text(&error, r));
-    free(learn.items);
     return observer;
 }
 
@@ -52,7 +60,7 @@ static int take_buffer(struct riptide_observer *observer, void *userdata, socket
     return r;
 }
 
-void sockets_dump(struct riptide_observer *observer, void *userdata, sockets_function *take)
+int sockets_try_dump(struct riptide_observer *observer, void *userdata, sockets_function *take)
 {
     struct pollfd fd = { .fd = riptide_observer_get_fd(observer), .events = POLLIN };
     int r = riptide_observer_start(observer);
@@ -66,6 +74,13 @@ void sockets_dump(struct riptide_observer *observer, void *userdata, sockets_fun
         if (r == RIPTIDE_E_AGAIN && !has_any)
             poll(&fd, 1, -1);
     }
+    return r < 0 ? r : 0;
+}
+
+void sockets_dump(struct riptide_observer *observer, void *userdata, sockets_function *take)
+{
+    int r = sockets_try_dump(observer, userdata, take);
+
     if (r < 0)
         command_fail(EXIT_FAILURE, "%s", strerror(-r));
 }

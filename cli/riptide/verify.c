@@ -8,13 +8,13 @@
 #include "command.h"
 #include "log.h"
 #include "members.h"
+#include "openings.h"
 #include "options.h"
 #include "sockets.h"
 #include "text.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -49,21 +49,28 @@ static socklen_t make_address(const struct riptide_prefix *peer, uint16_t port,
     return sizeof(v6);
 }
 
-/* Opens the connection, reads it, and closes it. An older kernel fills less of `info`. */
-static int connect_once(const struct riptide_prefix *peer, uint16_t port, struct tcp_info *info)
+/*
+ * Opens the connection. Returns its socket; `sample` has what riptided is asked about. An older
+ * kernel fills less of `info`.
+ */
+static int connect_once(const struct riptide_prefix *peer, uint16_t port, struct tcp_info *info,
+                        struct riptide_sample *sample)
 {
     const struct timeval timeout = { .tv_sec = TIMEOUT_S };
     struct sockaddr_storage address;
     const socklen_t address_bytes = make_address(peer, port, &address);
-    socklen_t info_bytes = sizeof(*info);
-    int fd = socket(peer->family, SOCK_STREAM | SOCK_CLOEXEC, 0), r = 0;
+    socklen_t info_bytes = sizeof(*info), cookie_bytes = sizeof(sample->cookie);
+    int fd = socket(peer->family, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
 
     if (fd < 0)
         return -errno;
+    *sample = (struct riptide_sample){ .dst = *peer };
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-    if (connect(fd, (const struct sockaddr *)&address, address_bytes) < 0 ||
-        getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &info_bytes) < 0)
-        r = -errno;
+    if (connect(fd, (const struct sockaddr *)&address, address_bytes) == 0 &&
+        getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &info_bytes) == 0 &&
+        getsockopt(fd, SOL_SOCKET, SO_COOKIE, &sample->cookie, &cookie_bytes) == 0)
+        return fd;
+    r = -errno;
     close(fd);
     /* So the kernel says that the time is over. */
     return r == -EINPROGRESS ? -ETIMEDOUT : r;
@@ -89,29 +96,31 @@ static void put_reason(const struct tcp_info *info, const json_t *answer)
     text_field("do", "%s", text_of(answer, "do"));
 }
 
-/*
- * A connection that is held out proves nothing, nor does one whose window has changed meanwhile:
- * then the next one is asked. While windows are off, paused for example, it would be no different.
- */
+/* A connection that is held out proves nothing: then the next one is asked. */
 static int verify(const struct command_options *options, const struct riptide_prefix *peer,
                   uint16_t port)
 {
     const char *address = options->operands[0];
+    struct openings questions = { .control = options->control };
+    struct opening opening = { .how = OPENING_HELD_OUT };
     struct tcp_info info = { .tcpi_snd_cwnd = 0 };
-    bool has_ours = false, has_reason = false;
+    struct riptide_sample sample;
     json_t *answer = NULL;
-    int r;
+    bool has_ours;
+    int fd;
 
-    for (int i = 0; i < MOST_TRIES && !has_ours && !has_reason; i++) {
-        r = connect_once(peer, port, &info);
-        if (r < 0)
+    for (int i = 0; i < MOST_TRIES && opening.how == OPENING_HELD_OUT; i++) {
+        fd = connect_once(peer, port, &info, &sample);
+        if (fd < 0)
             command_fail(EXIT_FAILURE, "%s port %u: %s", address, port,
-                         r == -ETIMEDOUT ? "no answer within 5 s" : strerror(-r));
-        json_decref(answer);
-        answer = client_get(options, json_pack("{s:s, s:s}", "request", "explain", "dst", address));
-        has_reason = json_is_string(get(answer, "reason"));
-        has_ours = !has_reason && number(answer, "starts_with") == info.tcpi_snd_cwnd;
+                         fd == -ETIMEDOUT ? "no answer within 5 s" : strerror(-fd));
+        opening = openings_ask(&questions, &sample);
+        close(fd);
     }
+    /* A rule of others may keep it from the route. */
+    has_ours = opening.initcwnd > 0 && opening.initcwnd == info.tcpi_snd_cwnd;
+    if (!has_ours)
+        answer = client_get(options, json_pack("{s:s, s:s}", "request", "explain", "dst", address));
     text_line("%s: %s port %u starts with %u segments", has_ours ? "applied" : "other", address,
               port, info.tcpi_snd_cwnd);
     if (!has_ours)
@@ -121,54 +130,35 @@ static int verify(const struct command_options *options, const struct riptide_pr
 }
 
 struct watch {
-    const char *control;
+    struct openings questions;
     uint64_t cookies[MAX_CONNECTIONS];
     size_t n;
-    size_t n_ours;         /* they began as riptided has decided: with its window, or held out */
-    size_t n_missed;       /* they did not, though their destination has a window */
-    char cgroup[PATH_MAX]; /* of the program; empty: there is none */
+    size_t n_outside; /* of the program's cgroup */
+    size_t n_missed;  /* they began without the window of their destination, which had it then */
+    bool is_first;    /* the dump: what it shows may be older than a window */
 };
 
-/* What gave a connection its window, for people. Static. */
-static const char *find_word(const char *by)
-{
-    if (strcmp(by, "program") == 0)
-        return "program";
-    if (strcmp(by, "routes") == 0)
-        return "route";
-    return strcmp(by, "holdout") == 0 ? "held out" : "unknown";
-}
+/* What gave a connection its window, for people. */
+static const char *const words[OPENING_HOWS] = {
+    [OPENING_PROGRAM] = "program",     [OPENING_ROUTE] = "route",
+    [OPENING_HELD_OUT] = "held out",   [OPENING_OUTSIDE] = "outside",
+    [OPENING_WITHOUT] = "not ours",    [OPENING_NO_WINDOW] = "no window",
+    [OPENING_NO_ANSWER] = "no answer",
+};
 
-/*
- * Asks riptided at once, which forgets a connection as it closes, for the word that says what gave
- * it its window.
- */
-static const char *ask_giver(struct watch *watch, const char *peer,
-                             const struct riptide_sample *sample)
+/* Counts the connection. Returns the word that says what gave it its window. */
+static const char *judge(struct watch *watch, const struct riptide_sample *sample)
 {
-    json_t *request = json_pack("{s:s, s:s, s:I}", "request", "opened", "dst", peer, "cookie",
-                                (json_int_t)sample->cookie);
-    const char *by, *word = "no window";
-    struct riptide_error error;
-    json_t *answer;
-    bool is_ours;
-    int pid;
+    const struct opening opening = openings_ask(&watch->questions, sample);
+    bool is_missed = opening.how == OPENING_WITHOUT;
 
-    if (client_ask(watch->control, request, &answer, &pid, &error) < 0)
-        return "no answer";
-    snprintf(watch->cgroup, sizeof(watch->cgroup), "%s", text_of(answer, "cgroup"));
-    by = text_of(answer, "by");
-    /* One that is older than its route did not begin with it. */
-    is_ours = *by && (strcmp(by, "routes") != 0 || number(answer, "initcwnd") == sample->cwnd);
-    if (is_ours) {
-        watch->n_ours++;
-        word = find_word(by);
-    } else if (number(answer, "window") > 0) {
-        watch->n_missed++;
-        word = "not ours";
-    }
-    json_decref(answer);
-    return word;
+    if (opening.how == OPENING_ROUTE && opening.initcwnd != sample->cwnd)
+        is_missed = true;
+    watch->n_outside += opening.how == OPENING_OUTSIDE;
+    watch->n_missed += is_missed && !watch->is_first;
+    if (is_missed)
+        return watch->is_first ? "older" : words[OPENING_WITHOUT];
+    return words[opening.how];
 }
 
 /* Prints a connection if it is seen for the first time, and nothing has been acknowledged. */
@@ -187,13 +177,30 @@ static void watch_one(struct watch *watch, const struct riptide_sample *sample)
     if (watch->n == 1)
         printf("%-39s  PORT BEGAN BY\n", "PEER");
     printf("%-39s %5u %5" PRIu32 " %s\n", peer, sample->local_port, sample->cwnd,
-           ask_giver(watch, peer, sample));
+           judge(watch, sample));
 }
 
 static void take(void *userdata, const struct riptide_sample *const *samples, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         watch_one(userdata, samples[i]);
+}
+
+/* Returns the exit status. One that is missed is trouble, however many others are not. */
+static int put_missed(const struct watch *watch)
+{
+    if (watch->n_outside > 0) {
+        text_field("why", "%zu are outside of the cgroup %s", watch->n_outside,
+                   watch->questions.cgroup);
+        text_field("do", "set `cgroup` to one that contains their processes (ps -o cgroup), or "
+                         "apply = both: routes serve all of the host");
+    }
+    if (watch->n_missed > 0) {
+        text_field("why", "%zu began without the window of their destination, which had it",
+                   watch->n_missed);
+        text_field("do", "riptide show PEER; riptide doctor");
+    }
+    return watch->n_outside + watch->n_missed > 0 ? EXIT_TROUBLE : EXIT_SUCCESS;
 }
 
 /*
@@ -207,23 +214,17 @@ static int watch_accepted(const struct command_options *options)
     const uint64_t for_ns = has_time ? options->for_ns : WATCHED_S * NS_PER_S;
     const uint64_t began_ns = clock_read_ns(CLOCK_MONOTONIC);
     struct riptide_observer *observer = sockets_open(options);
-    struct watch watch = { .control = options->control };
+    struct watch watch = { .questions.control = options->control, .is_first = true };
 
     while (watch.n < MAX_CONNECTIONS && clock_read_ns(CLOCK_MONOTONIC) - began_ns < for_ns) {
         sockets_dump(observer, &watch, take);
+        watch.is_first = false;
         nanosleep(&(struct timespec){ .tv_nsec = INTERVAL_NS }, NULL);
     }
     riptide_observer_free(observer);
     if (watch.n == 0)
         command_fail(EXIT_FAILURE, "no accepted connection was seen (--for is how long to watch)");
-    if (watch.n_missed == 0 || watch.n_ours > 0)
-        return EXIT_SUCCESS;
-    text_field("why",
-               "%zu began without the window of their destination: they are older than it%s%s",
-               watch.n_missed, watch.cgroup[0] ? ", or outside of the cgroup " : "", watch.cgroup);
-    text_field("do", "set `cgroup` to one that contains their processes (ps -o cgroup), or apply = "
-                     "both: routes serve all of the host");
-    return EXIT_TROUBLE;
+    return put_missed(&watch);
 }
 
 int verify_run(const struct command_options *options)

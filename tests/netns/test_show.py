@@ -3,11 +3,13 @@
 
 import re
 
+import cgroups
 import pytest
-from control import derived, labelled, riptide_json, rows_by_name, status
+from control import derived, labelled, riptide_json, rows_by_name, status, wait_given
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, add_wg_quick_rules, rules, wait_until, windows
 
 V4, V6 = "203.0.113.1", "2001:db8::1"
+ALWAYS_40 = "[prefix 203.0.113.0/24]\ncwnd-min = 40\ncwnd-max = 40\n"
 
 
 def table(host, *options):
@@ -41,7 +43,7 @@ def test_show_of_one_destination_has_a_line_for_each_step(net):
         said = derived(net.host, V4)
         assert said.startswith(f"{V4}: connections start with 25 segments\n") and "  why " not in said
         steps = re.findall(r"^  (\w+)", said, re.M)
-        assert steps == ["connections", "path", "computed", "bounds", "window", "route", "kernel", "changes"]
+        assert steps == ["connections", "path", "computed", "bounds", "window", "route", "kernel", "open", "changes"]
         assert labelled("route", "25 segments\n") in said
         assert labelled("kernel", f"takes {V4} of table 7230, initcwnd 25\n") in said
         lines = net.host.run(*AS_NOBODY, RIPTIDE, "show", V4).stdout.splitlines()
@@ -56,6 +58,52 @@ def test_show_of_one_destination_has_a_line_for_each_step(net):
         assert labelled("route", "not given: paused\n") in said and net.connect(V4).cwnd() == 10
         assert net.host.run(RIPTIDE, "show").stdout.startswith(labelled("off", "paused, until riptide resume\n"))
         assert table(net.host)[1] == "2 with a learned window; 0 without"
+
+
+def began(net):
+    """{how: number} of the open connections to V4; those with a window also by that."""
+    found = riptide_json(net.host, "show", V4)["open"]
+    groups = {(group["how"], group["initcwnd"]): group["connections"] for group in found["began"]}
+    assert sum(groups.values()) == min(found["connections"], 20)
+    return groups
+
+
+def test_show_says_how_open_connections_began(net, cgroup, daemon, preload):
+    """The one from which the window was learned is older than it; those that open after a hint have a smaller one."""
+    cwnd = 40
+    net.learned(V4, 30)
+    with daemon("program", "--holdout-percent", "50", config=ALWAYS_40):
+        wait_given(V4)
+        wait_until(lambda: net.connect(V4) and {("program", cwnd), ("holdout", None)} <= began(net).keys(), "both arms")
+        before = began(net)
+        assert before.keys() == {("program", cwnd), ("holdout", None), ("without", None)}
+        assert before["without", None] == 1
+        net.host.run(RIPTIDE, "hint", V4, "--max", "15", "--for", "1h")
+        wait_until(lambda: riptide_json(net.host, "show", V4)["program"]["initcwnd"] == 15, "the hint")
+        wait_until(lambda: net.connect(V4) and ("program", 15) in began(net), "one with 15")
+        cgroups.enter(cgroup.parent)
+        net.connect(V4)
+        cgroups.enter(cgroup)
+        found = began(net)
+        assert (found["program", cwnd], found["without", None]) == (before["program", cwnd], 1)
+        assert found["outside", None] == found["program", 15] == 1
+        n, held_out = sum(found.values()), found["holdout", None]
+        assert labelled("open", f"{n} connections: {before['program', cwnd]} began with {cwnd} by the program, 1 with 15 "
+                        f"by the program, {held_out} held out, 1 not in the cgroup, 1 without it\n"
+                        ) in derived(net.host, V4)
+        hidden = preload(cgroups.refusing("EACCES", "family == AF_NETLINK && protocol == 4 /* NETLINK_SOCK_DIAG */",
+                                          "int socket(int family, int type, int protocol)"))
+        said = net.host.run("env", hidden, RIPTIDE, "show", V4).stdout
+        assert "\n  program " in said and "\n  open " not in said
+
+
+def test_show_asks_about_20_open_connections(net):
+    with Daemon.learned(net, {V4: 30}, *BY_ROUTES, config=ALWAYS_40):
+        for _ in range(24):
+            net.connect(V4)
+        assert began(net) == {("routes", 40): 20}
+        line = labelled("open", "25 connections; of 20: 20 began with 40 by the route, or before it\n")
+        assert line in derived(net.host, V4)
 
 
 @pytest.mark.parametrize("options, dst, why", [

@@ -4,6 +4,8 @@
 import contextlib
 import re
 import socket
+import subprocess
+import time
 
 import cgroups
 import pytest
@@ -24,6 +26,18 @@ def verify(net, address, port, prefix=()):
     cwnd = int(sentence.split()[-2])
     assert sentence == f"{address} port {port} starts with {cwnd} segments"
     return word, cwnd, " ".join(rest.split())
+
+
+@contextlib.contextmanager
+def accepts(net, n):
+    """So many connections that the host accepts, of a process in the cgroup of this one."""
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(net.host.server("10.0.0.10"))
+        for _ in range(n):
+            client = stack.enter_context(net.world.socket(socket.AF_INET))
+            client.bind((V4, 0))
+            client.connect(("10.0.0.10", server.getsockname()[1]))
+        yield True
 
 
 @pytest.mark.parametrize("address", [V4, V6])
@@ -74,6 +88,16 @@ def test_window_of_the_program_is_applied_though_others_are_held_out(net, cgroup
         assert rest.endswith(f" or this command is outside of its network namespace or of its cgroup {cgroup}")
 
 
+def test_kernels_window_outside_of_the_cgroup_is_not_the_programs_though_as_large(net, cgroup, port, daemon):
+    net.learned(V4, 30)
+    with daemon("program", config="[prefix 203.0.113.0/24]\ncwnd-max = 10\n"):
+        wait_given(V4)
+        assert verify(net, V4, port)[:2] == ("applied", 10)
+        cgroups.enter(cgroup.parent)
+        assert verify(net, V4, port)[:2] == ("other", 10)
+        cgroups.enter(cgroup)
+
+
 def test_connection_that_fails_names_the_reason(net):
     def failure(address, port):
         return one_line(net.host.run(RIPTIDE, "verify", address, port, check=False))
@@ -106,12 +130,7 @@ def test_accepted_connections_show_with_which_window_they_began(net):
 def test_accepted_connections_show_what_gave_the_window(net, cgroup, daemon):
     """By the program; none outside of its cgroup; and none of ours where there is no riptided."""
     def accepted(status=0):
-        with contextlib.ExitStack() as stack:
-            server = stack.enter_context(net.host.server("10.0.0.10"))
-            for _ in range(8):
-                client = stack.enter_context(net.world.socket(socket.AF_INET))
-                client.bind((V4, 0))
-                client.connect(("10.0.0.10", server.getsockname()[1]))
+        with accepts(net, 8):
             done = net.host.run(RIPTIDE, "verify", "--accepted", "--for", "100ms", check=False)
             assert (done.returncode, done.stderr) == (status, "")
         rows = [line.split(None, 3) for line in done.stdout.splitlines()[1:] if line.startswith(V4)]
@@ -124,7 +143,60 @@ def test_accepted_connections_show_what_gave_the_window(net, cgroup, daemon):
             (cwnd, "program"), (10, "held out")}
         cgroups.enter(cgroup.parent)
         rows, said = accepted(4)
-        assert rows == {(10, "not ours")}
-        assert re.search(r"^  why +8 began without the window of their destination: they are older than it, or outside "
-                         rf"of the cgroup {cgroup}$", said, re.M)
+        assert rows == {(10, "outside")}
+        assert re.search(rf"^  why +8 are outside of the cgroup {cgroup}$", said, re.M)
+        assert re.search(r"^  do +set `cgroup` to one that contains their processes \(ps -o cgroup\), or apply = both",
+                         said, re.M)
     assert accepted()[0] == {(10, "no answer")}
+
+
+def watch_accepted(net, status, *options):
+    """What gave each its window, and the lines behind these rows."""
+    done = net.host.run(RIPTIDE, "verify", "--accepted", *options, check=False)
+    assert (done.returncode, done.stderr) == (status, "")
+    lines = done.stdout.splitlines()[1:]
+    return [line.split(None, 3)[3] for line in lines if line.startswith(V4)], whole("\n".join(lines))
+
+
+def test_accepted_connection_outside_of_the_cgroup_is_trouble_beside_those_with_the_window(net, cgroup, daemon):
+    net.learned(V4, 30)
+    with daemon("program", "--interval", "1h"):
+        wait_given(V4)
+        with accepts(net, 3):
+            cgroups.enter(cgroup.parent)
+            with accepts(net, 1):
+                rows, said = watch_accepted(net, 4, "--for", "100ms")
+            cgroups.enter(cgroup)
+        assert sorted(rows) == ["outside", "program", "program", "program"]
+        assert f"1 are outside of the cgroup {cgroup}" in said
+
+
+@pytest.mark.parametrize("is_all", [False, True], ids=["cgroup", "all of the host"])
+def test_accepted_connection_older_than_the_window_is_no_trouble(net, cgroup, is_all):
+    net.learned(V4, 30)
+    within = () if is_all else ("--cgroup", cgroup)
+    with accepts(net, 1), Daemon(net.host, "--apply", "program", *within):
+        wait_given(V4)
+        assert watch_accepted(net, 0, "--for", "100ms")[0] == ["older"]
+
+
+def test_accepted_connection_younger_than_the_window_that_missed_it_is_trouble(net, daemon):
+    """The program gives it, but has no room for its note."""
+    net.learned(V4, 30)
+    with daemon("program", "--interval", "1h") as riptided, cgroups.Notes(riptided.pid) as notes:
+        wait_given(V4)
+        notes.fill(age=0)
+        watch = net.host.start(RIPTIDE, "verify", "--accepted", "--for", "2s", stdout=subprocess.PIPE, text=True)
+        with contextlib.ExitStack() as stack:
+            wait_until(lambda: stack.enter_context(accepts(net, 1)) and watch.poll() is not None, "its end")
+        said = watch.stdout.read()
+        assert watch.returncode == 4
+        assert " not ours\n" in said and "outside" not in said
+        assert re.search(r"^  why +\d+ began without the window of their destination, which had it$", whole(said), re.M)
+
+
+def test_silent_riptided_is_waited_for_once(net):
+    with Daemon.learned(net, {V4: 25}, *BY_ROUTES) as riptided, accepts(net, 8), riptided.stopped():
+        began_s = time.monotonic()
+        assert watch_accepted(net, 0, "--for", "100ms")[0] == ["no answer"] * 8
+        assert 5 <= time.monotonic() - began_s < 20  # 40 s, if each was asked about
