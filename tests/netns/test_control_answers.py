@@ -119,6 +119,26 @@ def test_status_names_the_cgroup_that_connections_are_outside_of(net, cgroup, da
         assert status()["apply"]["not_noted"] == 0
 
 
+def test_connections_without_room_for_their_notes_are_said(net, cgroup, daemon):
+    """They have their window, and the verdict lacks them."""
+    net.learned("203.0.113.1", 30)
+    with daemon("program", "--holdout-percent", "50") as riptided, cgroups.Notes(riptided.pid) as notes:
+        wait_given("203.0.113.1")
+        for _ in range(4):
+            net.short("203.0.113.1")
+        said = [net.host.run(RIPTIDE, command).stdout for command in ("status", "verdict")]
+        assert status()["apply"]["not_noted"] == 0 and "not noted" not in "".join(said)
+        notes.fill(age=0)
+        for _ in range(4):
+            net.short("203.0.113.1")
+        assert status()["apply"]["not_noted"] == riptide_json(net.host, "verdict")["not_noted"] == 4
+        assert labelled("not noted", "4 connections, which the verdict lacks: too many are open\n") in whole(
+            net.host.run(RIPTIDE, "status").stdout)
+        assert labelled("not noted", "4 more: there was no room to note how they opened, as some 200,000 or more "
+                        "connections are open\n") in whole(net.host.run(RIPTIDE, "verdict").stdout)
+        assert figures_of(net.host.run(RIPTIDE, "metrics").stdout)["riptide_connections_not_noted_total"] == 4
+
+
 def test_status_says_how_it_is(net):
     with Daemon.learned(net, {"203.0.113.1": 30, "2001:db8::1": 60}, *BY_ROUTES) as daemon:
         found = riptide_json(net.host, "status")
