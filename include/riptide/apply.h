@@ -64,8 +64,8 @@ enum riptide_backend_trait {
 };
 
 /*
- * What one of these backends does, of RIPTIDE_AUTO, one of those from which it chooses: enum
- * riptide_backend_trait. 0: it is no backend.
+ * The traits of an enum riptide_backend, as bits. RIPTIDE_BOTH has those of either, and so has
+ * RIPTIDE_AUTO, which chooses among them at the start. 0: it is no backend.
  */
 uint32_t riptide_backend_traits(uint32_t backend);
 
