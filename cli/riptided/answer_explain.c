@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "answers.h"
 
-#include "cidr.h"
 #include "clock.h"
 #include "daemon.h"
 #include "diagnosis.h"
 #include "kernel.h"
 #include "members.h"
 #include "placed.h"
-#include "scope.h"
-#include "words.h"
 
 #include <linux/rtnetlink.h>
 #include <stdio.h>
@@ -150,119 +147,63 @@ static json_t *kernel_json(const struct kernel_route *route)
 
 /* Why connections do not start with a window of ours, and what to do about it; NULL: nothing. */
 struct explanation {
-    char reason[WORDS_BYTES];
+    char reason[KERNEL_RULES_BYTES + 64];
     const char *remedy;
 };
 
-static void set(struct explanation *found, const char *remedy, const char *reason)
+/* What to do about a reason, or about all up to `last`; NULL: nothing. */
+static const struct {
+    enum riptide_reason first, last;
+    const char *remedy;
+} remedies[] = {
+    { RIPTIDE_REASON_PAUSED, RIPTIDE_REASON_PAUSED, "riptide resume" },
+    { RIPTIDE_REASON_STOPPED, RIPTIDE_REASON_GOTO, "riptide status" },
+    { RIPTIDE_REASON_BASE_HAS_CONDITIONS, RIPTIDE_REASON_BASE_ATTRIBUTE,
+      "set apply = program, which needs no route" },
+    { RIPTIDE_REASON_NARROW_PATH, RIPTIDE_REASON_PREFIX,
+      "set apply = program, which needs no route" },
+    { RIPTIDE_REASON_QUERY_REFUSED, RIPTIDE_REASON_NO_GATEWAY, "riptide doctor" },
+    { RIPTIDE_REASON_OFF, RIPTIDE_REASON_HELD_BACK, "riptide hint lists hints" },
+    { RIPTIDE_REASON_OUT_OF_SCOPE, RIPTIDE_REASON_OUT_OF_SCOPE, "add it to `scope`" },
+    { RIPTIDE_REASON_EXCLUDED, RIPTIDE_REASON_EXCLUDED, "remove it from `exclude`" },
+    { RIPTIDE_REASON_FULL, RIPTIDE_REASON_FULL, "a larger max-destinations" },
+};
+
+static const char *find_remedy(struct daemon *daemon, const struct riptide_window *window)
 {
-    snprintf(found->reason, sizeof(found->reason), "%s", reason);
-    found->remedy = remedy;
-}
+    const enum riptide_reason reason = window->reason_code;
+    const bool is_of_bound = reason == RIPTIDE_REASON_OFF || reason == RIPTIDE_REASON_HELD_BACK;
 
-/* A destination for which no backend has anything; `kernel`: the route to it. */
-static void explain_nothing(const struct daemon *daemon, const struct kernel_route *kernel,
-                            const struct riptide_window *window, struct explanation *found)
-{
-    const struct riptide_scope *scope = &daemon->settings->observer.scope;
-    const struct riptide_estimate *estimate = window->estimate;
-    const enum riptide_reason reason = scope_explain(scope, &window->dst);
-
-    if (kernel->table == RT_TABLE_LOCAL)
-        set(found, NULL, riptide_name(RIPTIDE_NAMES_REASON, RIPTIDE_REASON_LOCAL));
-    else if (scope_is_link_local(&window->dst))
-        set(found, NULL, "it is a link-local address");
-    else if (reason == RIPTIDE_REASON_OUT_OF_SCOPE)
-        set(found, "add it to `scope`", riptide_name(RIPTIDE_NAMES_REASON, reason));
-    else if (reason == RIPTIDE_REASON_EXCLUDED)
-        set(found, "remove it from `exclude`", riptide_name(RIPTIDE_NAMES_REASON, reason));
-    else if (estimate && estimate->cwnd > 0)
-        set(found, NULL, "its window is given in this round");
-    else if (estimate)
-        set(found, NULL, "of the connections seen last none counts");
-    else if (daemon->health.unplaced > 0)
-        set(found, NULL, "no connection to it is open, or none finds a place (riptide status)");
-    else if (scope->n_local_ports + scope->n_remote_ports > 0)
-        set(found, NULL, "no connection to it with ports of the scope has counted yet");
-    else
-        set(found, NULL, riptide_name(RIPTIDE_NAMES_REASON, RIPTIDE_REASON_NOT_LEARNED));
-}
-
-/* Whether a hint, or a section, lowers the window so far that the route's own is as large. */
-static bool is_held_back(const struct riptide_window *window, const struct riptide_route *route)
-{
-    const struct riptide_estimate *estimate = window->estimate;
-
-    if (!estimate || estimate->hint.family == 0 || estimate->smoothed <= estimate->cwnd_max)
-        return false;
-    return route->reason_code == RIPTIDE_REASON_KERNEL_SUFFICES ||
-           route->reason_code == RIPTIDE_REASON_BASE_SUFFICES;
-}
-
-/* What a backend says of a window that is not given. */
-static void explain_state(struct daemon *daemon, const struct riptide_window *window,
-                          const struct riptide_route *route, struct explanation *found)
-{
-    const char *hint = has_section(daemon, window->estimate)
-                           ? "change that section of the file, and restart riptided"
-                           : "riptide hint lists hints";
-
-    if (is_held_back(window, route)) {
-        set(found, hint, riptide_name(RIPTIDE_NAMES_REASON, RIPTIDE_REASON_HELD_BACK));
-        return;
+    if (is_of_bound && has_section(daemon, window->estimate))
+        return "change that section of the file, and restart riptided";
+    /* Its connections may be among those for which there is no place. */
+    if (reason == RIPTIDE_REASON_NOT_LEARNED && daemon->health.unplaced > 0)
+        return "riptide status";
+    for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++) {
+        if (remedies[i].first <= reason && reason <= remedies[i].last)
+            return remedies[i].remedy;
     }
-    words_route(route, found->reason);
-    switch (route->state) {
-    case RIPTIDE_ROUTE_LEFT_ALONE:
-        /* One whose owner has set a window of its own gives that one. */
-        if (route->base_initcwnd == 0)
-            found->remedy = "set apply = program, which needs no route";
-        break;
-    case RIPTIDE_ROUTE_WITHDRAWN:
-        found->remedy = hint;
-        break;
-    case RIPTIDE_ROUTE_APPLIED:
-    case RIPTIDE_ROUTE_FAILED:
-        found->remedy = "riptide doctor";
-        break;
-    }
-}
-
-/* Whether a rule of others keeps connections from the route of a window. */
-static bool is_by_rules(const struct riptide_window *window)
-{
-    const struct riptide_route *shown = window->route ? window->route : window->program;
-
-    if (!shown || placed_is_off(window->program))
-        return false;
-    /* TCP does not take a route that is in force: the rule has come since the last query for it. */
-    return placed_is_in_force(window->route) || shown->reason_code == RIPTIDE_REASON_OTHER_TABLE;
+    return NULL;
 }
 
 /* `kernel`: the route that connections take, which is none of ours. */
 static void explain(struct daemon *daemon, const struct kernel_route *kernel,
                     const struct riptide_window *window, struct explanation *found)
 {
-    const struct riptide_route *shown = window->route ? window->route : window->program;
-    const struct riptide_route *off = placed_is_off(window->program) ? window->program : NULL;
     char before[KERNEL_RULES_BYTES];
 
-    if (!off && placed_is_off(window->route))
-        off = window->route;
     if (daemon->settings->applier.dry_run) {
-        set(found, NULL, "a dry run, which gives no window");
-    } else if (is_by_rules(window)) {
+        snprintf(found->reason, sizeof(found->reason), "a dry run, which gives no window");
+    } else if (window->reason_code == RIPTIDE_REASON_NONE ||
+               window->reason_code == RIPTIDE_REASON_OTHER_TABLE) {
+        /* Where our route is in force the rule has come since the last query for it. */
         kernel_explain_table(kernel->table, &window->dst, before);
         snprintf(found->reason, sizeof(found->reason),
                  "connections take another table than ours: %s", before);
         found->remedy = REMEDY_OF_RULES;
-    } else if (off) {
-        set(found, off->reason_code == RIPTIDE_REASON_PAUSED ? "riptide resume" : "riptide status",
-            off->reason);
-    } else if (shown) {
-        explain_state(daemon, window, shown, found);
     } else {
-        explain_nothing(daemon, kernel, window, found);
+        snprintf(found->reason, sizeof(found->reason), "%s", window->reason);
+        found->remedy = find_remedy(daemon, window);
     }
 }
 
@@ -276,7 +217,6 @@ static uint32_t find_start(struct daemon *daemon, const struct kernel_route *ker
     uint32_t by_route = kernel->initcwnd ? kernel->initcwnd : TCP_INIT_CWND;
     uint32_t by_program = 0;
 
-    set(found, NULL, "");
     if (kernel->error) {
         snprintf(found->reason, sizeof(found->reason), "the kernel has no route: %s",
                  strerror(-kernel->error));
@@ -293,28 +233,19 @@ static uint32_t find_start(struct daemon *daemon, const struct kernel_route *ker
     return by_program > by_route || is_lowered ? by_program : by_route;
 }
 
-/* The destination that an address belongs to; of a wider prefix, that of its first address. */
-static struct riptide_prefix find_destination(const struct daemon *daemon,
-                                              const struct riptide_prefix *dst)
-{
-    const struct riptide_estimator_config *config = &daemon->settings->estimator;
-
-    return cidr_cut(dst, dst->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
-}
-
 json_t *answer_explain(struct daemon *daemon, const struct request *request,
                        struct riptide_error *error)
 {
-    const struct riptide_prefix destination = find_destination(daemon, &request->dst);
-    const struct riptide_window nothing = { .dst = destination }, *window = &nothing;
-    struct explanation found = { .remedy = NULL };
+    struct explanation found = { .reason = "", .remedy = NULL };
+    const struct riptide_window *window = NULL;
     struct diagnosis missed;
     struct kernel_route kernel;
     json_t *answer = json_object(), *but = json_null();
 
-    riptide_agent_find(daemon->agent, &destination, &window);
+    /* It succeeds for each prefix, and the request has one. */
+    riptide_agent_find(daemon->agent, &request->dst, &window);
     kernel_find_route(&request->dst, &kernel);
-    add_member(&answer, "destination", prefix_json(&destination));
+    add_member(&answer, "destination", prefix_json(&window->dst));
     add_number(&answer, "starts_with", find_start(daemon, &kernel, window, &found));
     add_member(&answer, "reason", text_or_null(found.reason));
     if (placed_is_in_force(window->program) && diagnosis_find_missed(&daemon->health, &missed))
@@ -326,6 +257,6 @@ json_t *answer_explain(struct daemon *daemon, const struct request *request,
     add_member(&answer, "program", program_json(daemon, window));
     add_member(&answer, "route", backend_json(daemon, window->route));
     add_member(&answer, "kernel", kernel_json(&kernel));
-    add_member(&answer, "changes", changes_json(&daemon->changes, &destination));
+    add_member(&answer, "changes", changes_json(&daemon->changes, &window->dst));
     return answer;
 }

@@ -7,7 +7,6 @@
 #include "members.h"
 #include "placed.h"
 #include "text.h"
-#include "words.h"
 
 #include <errno.h>
 
@@ -32,7 +31,7 @@ static json_t *row_json(const struct riptide_window *window, bool is_off)
     const struct riptide_estimate nothing = { .samples = 0 };
     const struct riptide_estimate *estimate = window->estimate ? window->estimate : &nothing;
     const struct riptide_route *given = NULL; /* by the backend that decides */
-    char dst[RIPTIDE_PREFIX_TEXT_BYTES], reason[WORDS_BYTES] = "";
+    char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     uint32_t by = 0; /* enum riptide_backend */
 
     if (is_given(window->route)) {
@@ -45,12 +44,10 @@ static json_t *row_json(const struct riptide_window *window, bool is_off)
         by |= window->program->backend;
     }
     riptide_prefix_format(&window->dst, dst);
-    if (!given)
-        words_route(window->route ? window->route : window->program, reason);
     return json_pack("[s, I, o, I, I, o]", dst, (json_int_t)(given ? given->initcwnd : 0),
                      text_or_null(given ? riptide_name(RIPTIDE_NAMES_BACKEND, by) : NULL),
                      (json_int_t)estimate->samples, (json_int_t)estimate->min_rtt_us,
-                     text_or_null(reason));
+                     text_or_null(given ? NULL : window->reason));
 }
 
 /* Why no window is given, by choice; NULL: windows are not off. */
@@ -65,7 +62,7 @@ static const char *why_all_off(const struct daemon *daemon)
 
 static bool is_listed(const struct riptide_window *window, const struct request *request)
 {
-    if (!window->route && !window->program)
+    if (window->reason_code == RIPTIDE_REASON_PENDING)
         return false;
     return request->dst.family == 0 || cidr_contains(&request->dst, &window->dst);
 }

@@ -23,13 +23,11 @@ void words_route(const struct riptide_route *route, char text[WORDS_BYTES])
     const char *by = is_route ? "" : " by the program";
     const bool has_window =
         route->state == RIPTIDE_ROUTE_APPLIED || route->state == RIPTIDE_ROUTE_FAILED;
-    const char *reason = route->reason;
+    const char *colon = route->reason[0] ? ": " : "";
 
-    if (route->state == RIPTIDE_ROUTE_WITHDRAWN && route->reason_code == RIPTIDE_REASON_NONE)
-        reason = "by its time to live, or a hint";
     if (has_window)
         snprintf(text, WORDS_BYTES, "%s: initcwnd %" PRIu32 "%s%s%s", state, route->initcwnd, by,
-                 *reason ? ": " : "", reason);
+                 colon, route->reason);
     else
-        snprintf(text, WORDS_BYTES, "%s: %s", state, reason);
+        snprintf(text, WORDS_BYTES, "%s%s%s", state, colon, route->reason);
 }

@@ -61,9 +61,12 @@ struct riptide_tick {
 /* One destination: its window and why, and what the kernel has of it. */
 struct riptide_window {
     struct riptide_prefix dst;
-    const struct riptide_estimate *estimate; /* NULL: the destination is forgotten */
+    const struct riptide_estimate *estimate; /* NULL: nothing is known, or no longer */
     const struct riptide_route *route;       /* by routes; NULL: there is none */
     const struct riptide_route *program;     /* by the program; NULL: there is none */
+    enum riptide_reason reason_code; /* why new connections get no window; NONE: a backend gives it,
+                                        or in a dry run would */
+    char reason[96];                 /* the same as one line; empty: NONE */
 };
 
 enum riptide_agent_event_kind {
@@ -203,10 +206,10 @@ int riptide_agent_pop(struct riptide_agent *agent, const struct riptide_agent_ev
 int riptide_agent_add(struct riptide_agent *agent, const struct riptide_sample *sample);
 
 /*
- * Finds a destination, or that of a peer, if it was seen within the time to live or a backend has
- * something of it. *windowp and what it points to are valid until the next find, next or pop. An
- * applied window is in force unless its route or program has a `reason`, such as "paused". Then a
- * stack of the host's own gives none either. Outcomes: RIPTIDE_E_UNKNOWN: there is no such one.
+ * Finds a destination, or that of a peer; of a wider prefix, the first one in it. Of one that is not
+ * known the reason says why. *windowp and what it points to are valid until the next find, next or
+ * pop. Where there is a reason a stack of the host's own gives no window either. Outcomes:
+ * RIPTIDE_E_INVALID: it is no prefix.
  */
 int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
                        const struct riptide_window **windowp);

@@ -154,7 +154,7 @@ struct riptide_estimator_config {
 /* The window of one destination, and why. What is not known, or not by this policy, is 0. */
 struct riptide_estimate {
     struct riptide_prefix dst;
-    uint32_t cwnd;    /* segments; 0: none, as it expired, is off, or no sample counted */
+    uint32_t cwnd;    /* segments; 0: none, for `reason` */
     uint32_t samples; /* connections that counted in the last tick with samples, up to 65535 */
     uint32_t left_out[RIPTIDE_LEFT_OUT_REASONS]; /* others of that tick, up to 65535 for each
                                                     reason, by enum riptide_left_out less 1 */
@@ -182,6 +182,11 @@ struct riptide_estimate {
     uint32_t against;
     uint32_t rto_min_us; /* for the route, up to RIPTIDE_RTO_MIN_LIMIT_US; 0: do not set it */
     uint32_t pmtu_bytes; /* of a host: the smallest of its open connections within ttl_ns */
+    /*
+     * Why cwnd is 0: OFF, NOT_LEARNED (no sample counted), EXPIRED, or FULL (it gave way to another
+     * destination). HELD_BACK: cwnd is no larger than the window without us, by `hint`. Else NONE.
+     */
+    enum riptide_reason reason;
 };
 
 /* Counted since riptide_estimator_new, unless said otherwise. */
@@ -255,8 +260,8 @@ int riptide_estimator_tick(struct riptide_estimator *estimator, uint64_t now_ns,
 
 /*
  * Takes the next destination whose window, or what goes with it, differs from what was popped last.
- * cwnd 0: it is withdrawn; of one that gave way to another only `dst` is set. Outcomes:
- * RIPTIDE_E_AGAIN: there is none.
+ * cwnd 0: it is withdrawn; of one that gave way to another only `dst` and `reason` are set.
+ * Outcomes: RIPTIDE_E_AGAIN: there is none.
  */
 int riptide_estimator_pop(struct riptide_estimator *estimator,
                           const struct riptide_estimate **estimatep);

@@ -178,6 +178,14 @@ int riptide_observer_dispatch(struct riptide_observer *observer);
 int riptide_observer_pop(struct riptide_observer *observer, const struct riptide_sample **samplep);
 
 /*
+ * Why the connections to a destination give no samples: LOCAL, LINK_LOCAL, OUT_OF_SCOPE or EXCLUDED
+ * of enum riptide_reason. PORT: only those with ports of the scope do. NONE: all do. The host's own
+ * addresses are those of the last dump.
+ */
+enum riptide_reason riptide_observer_explain(const struct riptide_observer *observer,
+                                             const struct riptide_prefix *dst);
+
+/*
  * Whether the observer would hand out this sample: its peer is in the scope, as well as its ports,
  * and is not local. For samples of a stack of the caller's own.
  */

@@ -113,6 +113,7 @@ enum riptide_reason {
     RIPTIDE_REASON_KERNEL_SUFFICES,   /* the kernel's window is no smaller */
     RIPTIDE_REASON_NARROW_PATH,       /* connections show a smaller path MTU than the base has */
     RIPTIDE_REASON_NO_POLICY_ROUTING, /* the kernel has none for the family */
+    RIPTIDE_REASON_PREFIX,            /* it has several addresses, and a route serves one */
     RIPTIDE_REASON_QUERY_REFUSED,     /* the kernel does not tell its base */
     RIPTIDE_REASON_QUERY_MALFORMED,   /* the kernel's answer about its base makes no sense */
 
@@ -128,12 +129,15 @@ enum riptide_reason {
     /* There is no window for a destination. */
     RIPTIDE_REASON_OFF,          /* a hint or a section of its prefix is `off` */
     RIPTIDE_REASON_HELD_BACK,    /* the upper bound of a hint leaves the window without us */
+    RIPTIDE_REASON_LINK_LOCAL,   /* it is a link-local, multicast or broadcast address */
     RIPTIDE_REASON_OUT_OF_SCOPE, /* `learn` of the scope does not contain it */
     RIPTIDE_REASON_EXCLUDED,     /* `exclude` of the scope contains it */
-    RIPTIDE_REASON_PORT,         /* the ports of the scope do not contain those of connections */
+    RIPTIDE_REASON_PORT,         /* as NOT_LEARNED; the scope has only some ports */
     RIPTIDE_REASON_SHORT_PATH,   /* its round trips are too short */
     RIPTIDE_REASON_NOT_LEARNED,  /* no connection to it has counted yet */
     RIPTIDE_REASON_EXPIRED,      /* the last one that counted is older than the time to live */
+    RIPTIDE_REASON_FULL,         /* another destination has its place */
+    RIPTIDE_REASON_PENDING,      /* it was computed, and no backend has it yet */
 };
 
 /* The enums that riptide_name knows. */

@@ -29,6 +29,12 @@ struct stages {
 int agent_config_take(struct stages *stages, const struct riptide_agent_config *config,
                       struct riptide_error *error);
 
+/* A window that the estimator has withdrawn, and why: it forgets the destination. */
+struct withdrawn {
+    struct riptide_prefix dst;
+    enum riptide_reason reason;
+};
+
 /* Where a round is. */
 enum round {
     ROUND_WAITING,   /* until the next round */
@@ -58,6 +64,8 @@ struct riptide_agent {
     struct experiment experiment;
     uint64_t closed_with_window, closed_without; /* as struct riptide_agent_stats has them */
     uint64_t overflow;                           /* windows that the applier had no place for */
+    struct withdrawn withdrawn[256];             /* the latest ones, in a ring */
+    uint32_t n_withdrawn;                        /* so far */
     enum round round;
     uint64_t next_ns;         /* when the next round begins; RIPTIDE_NEVER_NS: before the start */
     uint64_t armed_ns;        /* for when the timer is set */
@@ -91,11 +99,23 @@ struct riptide_agent {
     struct riptide_agent_stats stats;
 };
 
+/* why.c */
+
+/* Why the estimator has no window of the window's destination; HELD_BACK; or NONE: it has one. */
+enum riptide_reason why_not_learned(const struct riptide_agent *agent);
+
+/*
+ * Why no backend gives the window to new connections; NONE: one does. `backends`: those in use; 0:
+ * they have stopped.
+ */
+enum riptide_reason why_not_given(const struct riptide_window *window,
+                                  enum riptide_reason not_learned, uint32_t backends);
+
 /* window.c */
 
 /*
- * What is known of a destination; `popped`: an outcome of the applier in place of what it has now,
- * or NULL.
+ * What is known of a destination, or of that of a peer, and why it has no window; `popped`: an
+ * outcome of the applier in place of what it has now, or NULL.
  */
 void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst,
                  const struct riptide_route *popped);

@@ -72,6 +72,14 @@ static void give_up_dump(struct riptide_agent *agent, int error)
     end_observing(agent, false);
 }
 
+static void note_withdrawn(struct riptide_agent *agent, const struct riptide_estimate *estimate)
+{
+    const uint32_t room = sizeof(agent->withdrawn) / sizeof(agent->withdrawn[0]);
+
+    agent->withdrawn[agent->n_withdrawn++ % room] =
+        (struct withdrawn){ .dst = estimate->dst, .reason = estimate->reason };
+}
+
 /* Hands over a part of the computed windows in each dispatch; the applier writes them. */
 static void hand_over(struct riptide_agent *agent)
 {
@@ -85,6 +93,8 @@ static void hand_over(struct riptide_agent *agent)
             agent->round = ROUND_APPLYING;
             return;
         }
+        if (estimate->cwnd == 0)
+            note_withdrawn(agent, estimate);
         wanted = (struct riptide_wanted){
             .dst = estimate->dst,
             .may_lower = estimate->may_lower,

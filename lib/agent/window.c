@@ -6,12 +6,31 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of a line that says why, in a route and in a window. */
+enum { LINE_BYTES = sizeof(((struct riptide_window *)NULL)->reason) };
+_Static_assert(LINE_BYTES == sizeof(((struct riptide_route *)NULL)->reason), "they have one size");
+
+/* A reason, and the same as one line; `text` NULL: there is none. */
+struct why {
+    enum riptide_reason code;
+    const char *text;
+};
+
+static void put_why(struct why why, enum riptide_reason *code, char line[static LINE_BYTES])
+{
+    /* Of a suspension without the numbers of connections, for which there is no room. */
+    const size_t n = strlen(why.text) < LINE_BYTES ? strlen(why.text) : strcspn(why.text, ";");
+
+    *code = why.code;
+    snprintf(line, LINE_BYTES, "%.*s", (int)n, why.text);
+}
+
 /* What one backend has of the window's destination. Returns whether it has anything. */
-static bool find_given(const struct riptide_agent *agent, enum riptide_backend backend, bool is_off,
+static bool find_given(const struct riptide_agent *agent, enum riptide_backend backend,
                        struct riptide_route *given)
 {
     const struct riptide_estimate *estimate = agent->window.estimate;
-    bool is_simulated =
+    const bool is_simulated =
         riptide_backend_traits(backend) & RIPTIDE_NEEDS_BPF && agent->stages.applier.dry_run;
     const struct riptide_route *found;
 
@@ -21,46 +40,73 @@ static bool find_given(const struct riptide_agent *agent, enum riptide_backend b
         *given = *found;
         return true;
     }
+    /* A dry run has no map, which would have the window. */
+    if (!is_simulated || !estimate || estimate->cwnd == 0)
+        return false;
     *given = (struct riptide_route){
         .dst = agent->window.dst,
-        .state = is_off ? RIPTIDE_ROUTE_WITHDRAWN : RIPTIDE_ROUTE_APPLIED,
-        .initcwnd = estimate ? estimate->cwnd : 0,
+        .state = RIPTIDE_ROUTE_APPLIED,
+        .initcwnd = estimate->cwnd,
         .backend = backend,
     };
-    /* A dry run has no map, which would have the window. */
-    return is_off || (is_simulated && given->initcwnd > 0);
+    return true;
 }
 
 /*
- * What one backend has of the window's destination, or `popped` of it, with the reason that it is
- * not in force; `why` NULL and `code` NONE: it is. NULL: it has nothing.
+ * What one backend has of the window's destination, or `popped` of it; NULL: nothing. `off`: why it
+ * gives no windows at all. `not_learned`: why the estimator has none.
  */
-static const struct riptide_route *fill_given(const struct riptide_agent *agent,
-                                              enum riptide_backend backend,
-                                              enum riptide_reason code, const char *why,
-                                              const struct riptide_route *popped,
-                                              struct riptide_route *given)
+static const struct riptide_route *
+fill_given(const struct riptide_agent *agent, enum riptide_backend backend, struct why off,
+           struct why not_learned, const struct riptide_route *popped, struct riptide_route *given)
 {
-    const struct riptide_estimate *estimate = agent->window.estimate;
-    /* A hint, not the backend, has withdrawn it. */
-    bool is_off = estimate && estimate->cwnd == 0 && estimate->hint.family != 0;
-    char off[RIPTIDE_PREFIX_TEXT_BYTES];
-
     if (popped && popped->backend == backend)
         *given = *popped;
-    else if (!find_given(agent, backend, is_off, given))
+    else if (!find_given(agent, backend, given))
         return NULL;
-    if (is_off && given->state == RIPTIDE_ROUTE_WITHDRAWN) {
-        riptide_prefix_format(&estimate->hint, off);
-        snprintf(given->reason, sizeof(given->reason), "windows are off for %s", off);
-        given->reason_code = RIPTIDE_REASON_OFF;
-    } else if (given->state == RIPTIDE_ROUTE_APPLIED && !popped && why) {
-        given->reason_code = code;
-        /* Of a suspension without the numbers of connections, for which there is no room. */
-        snprintf(given->reason, sizeof(given->reason), "%.*s",
-                 (int)(strlen(why) < sizeof(given->reason) ? strlen(why) : strcspn(why, ";")), why);
-    }
+    if (given->reason_code != RIPTIDE_REASON_NONE)
+        return given;
+    if (given->state == RIPTIDE_ROUTE_WITHDRAWN && not_learned.text)
+        put_why(not_learned, &given->reason_code, given->reason);
+    else if (given->state == RIPTIDE_ROUTE_APPLIED && !popped && off.text)
+        put_why(off, &given->reason_code, given->reason);
     return given;
+}
+
+/* Why the estimator has no window of the destination; `line`: the room for a text with its hint. */
+static struct why find_not_learned(const struct riptide_agent *agent, char line[static LINE_BYTES])
+{
+    char hint[RIPTIDE_PREFIX_TEXT_BYTES];
+    struct why why;
+
+    why.code = why_not_learned(agent);
+    why.text = reason_text(why.code);
+    if (why.code != RIPTIDE_REASON_OFF && why.code != RIPTIDE_REASON_HELD_BACK)
+        return why;
+    riptide_prefix_format(&agent->window.estimate->hint, hint);
+    snprintf(line, LINE_BYTES, "windows are %s for %s",
+             why.code == RIPTIDE_REASON_OFF ? "off" : "held back", hint);
+    why.text = line;
+    return why;
+}
+
+/* Why no backend gives the window, in the words of whatever knows most of it. */
+static void explain(struct riptide_agent *agent, struct why not_learned)
+{
+    const uint32_t backends = agent->round == ROUND_STOPPED ? 0 : agent->backend;
+    struct riptide_window *window = &agent->window;
+    struct why why;
+
+    why.code = why_not_given(window, not_learned.code, backends);
+    why.text = reason_text(why.code);
+    if (why.code == not_learned.code)
+        why = not_learned;
+    else if (window->program && window->program->reason_code == why.code)
+        why.text = window->program->reason;
+    else if (window->route && window->route->reason_code == why.code)
+        why.text = window->route->reason;
+    if (why.text)
+        put_why(why, &window->reason_code, window->reason);
 }
 
 void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst,
@@ -68,26 +114,33 @@ void window_fill(struct riptide_agent *agent, const struct riptide_prefix *dst,
 {
     const struct riptide_applier_stats stats = agent_applier_stats(agent);
     const int i = family_index(dst->family);
+    const struct why rules = { stats.rules_reason_code[i], stats.rules_reason[i] };
+    const struct why program = { stats.program_reason_code, stats.program_reason };
     struct riptide_window *window = &agent->window;
+    struct why not_learned;
+    char line[LINE_BYTES];
 
     *window = (struct riptide_window){ .dst = *dst };
-    if (riptide_estimator_find(agent->estimator, dst, &agent->estimate) == 0) {
+    if (riptide_estimator_find(agent->estimator, dst, &agent->estimate) == 0)
         window->estimate = &agent->estimate;
-        window->dst = agent->estimate.dst;
-    }
-    window->route = fill_given(agent, RIPTIDE_ROUTES, stats.rules_reason_code[i],
-                               stats.rules_reason[i], popped, &agent->route);
-    window->program =
-        fill_given(agent, agent->backend & ~(uint32_t)RIPTIDE_ROUTES, stats.program_reason_code,
-                   stats.program_reason, popped, &agent->program);
+    not_learned = find_not_learned(agent, line);
+    window->route = fill_given(agent, RIPTIDE_ROUTES, rules, not_learned, popped, &agent->route);
+    window->program = fill_given(agent, agent->backend & ~(uint32_t)RIPTIDE_ROUTES, program,
+                                 not_learned, popped, &agent->program);
+    explain(agent, not_learned);
 }
 
 RIPTIDE_PUBLIC int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix *dst,
                                       const struct riptide_window **windowp)
 {
-    window_fill(agent, dst, NULL);
-    if (!agent->window.estimate && !agent->window.route && !agent->window.program)
-        return RIPTIDE_E_UNKNOWN;
+    const struct riptide_estimator_config *config = &agent->stages.estimator;
+    struct riptide_prefix destination = *dst;
+
+    if (!prefix_is_valid(dst))
+        return RIPTIDE_E_INVALID;
+    prefix_truncate(&destination,
+                    dst->family == AF_INET ? config->prefix_len4 : config->prefix_len6);
+    window_fill(agent, &destination, NULL);
     *windowp = &agent->window;
     return 0;
 }

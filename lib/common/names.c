@@ -47,6 +47,7 @@ static const char *const reasons[] = {
     [RIPTIDE_REASON_KERNEL_SUFFICES] = "the kernel's own window is no smaller",
     [RIPTIDE_REASON_NARROW_PATH] = "its path MTU is smaller than that of its route",
     [RIPTIDE_REASON_NO_POLICY_ROUTING] = "this kernel has no policy routing for its family",
+    [RIPTIDE_REASON_PREFIX] = "it has several addresses, and a route serves one",
     [RIPTIDE_REASON_QUERY_REFUSED] = "the kernel refused the route query",
     [RIPTIDE_REASON_QUERY_MALFORMED] = "the kernel's answer is malformed",
     [RIPTIDE_REASON_REFUSED] = "the kernel refuses it",
@@ -55,13 +56,16 @@ static const char *const reasons[] = {
     [RIPTIDE_REASON_BELOW_BASE] = "at least the window without us",
     [RIPTIDE_REASON_UNPACED] = "unpaced: at most 24",
     [RIPTIDE_REASON_OFF] = "windows are off for its prefix",
-    [RIPTIDE_REASON_HELD_BACK] = "a hint holds it back",
+    [RIPTIDE_REASON_HELD_BACK] = "windows are held back for its prefix",
+    [RIPTIDE_REASON_LINK_LOCAL] = "it is a link-local, multicast or broadcast address",
     [RIPTIDE_REASON_OUT_OF_SCOPE] = "it is outside the scope",
     [RIPTIDE_REASON_EXCLUDED] = "it is excluded",
-    [RIPTIDE_REASON_PORT] = "its connections have other ports than the scope",
+    [RIPTIDE_REASON_PORT] = "no connection to it with ports of the scope has counted yet",
     [RIPTIDE_REASON_SHORT_PATH] = "its round trips are too short",
     [RIPTIDE_REASON_NOT_LEARNED] = "no connection to it has counted yet",
     [RIPTIDE_REASON_EXPIRED] = "no connection to it has counted within its time to live",
+    [RIPTIDE_REASON_FULL] = "another destination has its place, as the table is full",
+    [RIPTIDE_REASON_PENDING] = "its window was computed, and is not given yet",
 };
 
 static const char *const words[][MOST_VALUES] = {

@@ -84,12 +84,20 @@ int prefix_set_init(struct prefix_set *set, const struct riptide_prefix *learn, 
     return r;
 }
 
+/* The innermost prefix around it is the last rule before it, or one around that; or NONE. */
+static uint32_t find(const struct prefix_set *set, const struct riptide_prefix *dst)
+{
+    return around(set, prefix_find_last(set->rules, set->n, sizeof(*set->rules), dst), dst);
+}
+
 bool prefix_set_decide(const struct prefix_set *set, const struct riptide_prefix *dst)
 {
-    /* The innermost prefix with the address is the last rule before it, or one around that. */
-    uint32_t last = prefix_find_last(set->rules, set->n, sizeof(*set->rules), dst);
+    return verdict_of(set, find(set, dst));
+}
 
-    return verdict_of(set, around(set, last, dst));
+bool prefix_set_is_around(const struct prefix_set *set, const struct riptide_prefix *dst)
+{
+    return find(set, dst) != PREFIX_SET_NONE;
 }
 
 bool prefix_set_is_empty(const struct prefix_set *set)

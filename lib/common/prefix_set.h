@@ -42,6 +42,9 @@ void prefix_set_finish(struct prefix_set *set);
 /* The verdict on `dst`: a host; or a prefix, by those around it. */
 bool prefix_set_decide(const struct prefix_set *set, const struct riptide_prefix *dst);
 
+/* Whether the verdict is that of a prefix around it, and not the set's. */
+bool prefix_set_is_around(const struct prefix_set *set, const struct riptide_prefix *dst);
+
 /*
  * Whether no prefix is admitted, and nothing outside of all. Longer prefixes that exclude one in
  * parts are not recognized.

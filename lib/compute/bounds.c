@@ -123,7 +123,11 @@ void estimate_bound(const struct hints *hints, struct riptide_estimate *estimate
         cwnd = estimate->cwnd_max;
         /* cwnd_max of the configuration does not lower a window on purpose. */
         estimate->may_lower |= is_of_hint;
+        if (is_of_hint && estimate->cwnd_max <= window_without_us(estimate->base_cwnd))
+            estimate->reason = RIPTIDE_REASON_HELD_BACK;
     }
+    if (estimate->cwnd_max == 0)
+        estimate->reason = RIPTIDE_REASON_OFF;
     estimate->cwnd = (uint32_t)(cwnd + 0.5);
 }
 

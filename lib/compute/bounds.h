@@ -41,7 +41,7 @@ bool hints_expire(struct hints *hints, uint64_t now_ns);
 
 /*
  * Bounds `smoothed` of an estimate, whose bounds so far are the configuration's, by hints and by the
- * base route, to its cwnd.
+ * base route, to its cwnd. Sets its reason if a hint leaves no window, or none that is larger.
  */
 void estimate_bound(const struct hints *hints, struct riptide_estimate *estimate);
 

@@ -119,8 +119,12 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
 
     for (size_t i = 0; i < RIPTIDE_LEFT_OUT_REASONS; i++)
         estimate.left_out[i] = destination->last.n[1 + i];
-    if (!has_window(destination))
+    if (!has_window(destination)) {
+        /* Of one that expired nothing is kept but what is to be popped. */
+        estimate.reason =
+            destination->updated_ns > 0 ? RIPTIDE_REASON_NOT_LEARNED : RIPTIDE_REASON_EXPIRED;
         return estimate;
+    }
     estimate.smoothed = destination->smoothed;
     if (config->policy->explain)
         config->policy->explain(memory_of(estimator, destination), &estimate);
@@ -351,8 +355,10 @@ RIPTIDE_PUBLIC int riptide_estimator_pop(struct riptide_estimator *estimator,
     struct riptide_estimate *popped = &estimator->popped;
 
     if (estimator->n_withdrawn > 0) {
-        *popped =
-            (struct riptide_estimate){ .dst = estimator->withdrawn[--estimator->n_withdrawn] };
+        *popped = (struct riptide_estimate){
+            .dst = estimator->withdrawn[--estimator->n_withdrawn],
+            .reason = RIPTIDE_REASON_FULL,
+        };
         *estimatep = popped;
         return 0;
     }

@@ -109,6 +109,31 @@ RIPTIDE_PUBLIC bool riptide_observer_matches(const struct riptide_observer *obse
            !address_is_local(sample->dst.family, sample->dst.addr);
 }
 
+RIPTIDE_PUBLIC enum riptide_reason riptide_observer_explain(const struct riptide_observer *observer,
+                                                            const struct riptide_prefix *dst)
+{
+    static const struct riptide_prefix this_host[] = {
+        { AF_INET, 8, { 0 } },
+        { AF_INET, 8, { 127 } },
+        { AF_INET6, 127, { 0 } },
+    };
+    const struct filter *filter = &observer->filter;
+    bool is_local = prefix_set_decide(&observer->dump.local, dst);
+
+    for (size_t i = 0; i < sizeof(this_host) / sizeof(this_host[0]); i++)
+        is_local |= prefix_contains(&this_host[i], dst);
+    if (is_local)
+        return RIPTIDE_REASON_LOCAL;
+    /* A prefix that is wider also has addresses of others. */
+    if (dst->len >= 8 && address_is_local(dst->family, dst->addr))
+        return RIPTIDE_REASON_LINK_LOCAL;
+    /* Where no prefix decides, it is outside of all that the scope has. */
+    if (!prefix_set_decide(&filter->prefixes, dst))
+        return prefix_set_is_around(&filter->prefixes, dst) ? RIPTIDE_REASON_EXCLUDED
+                                                            : RIPTIDE_REASON_OUT_OF_SCOPE;
+    return filter->local.n + filter->remote.n > 0 ? RIPTIDE_REASON_PORT : RIPTIDE_REASON_NONE;
+}
+
 RIPTIDE_PUBLIC int riptide_observer_get_fd(const struct riptide_observer *observer)
 {
     return observer->epoll_fd;

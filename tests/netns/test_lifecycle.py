@@ -216,7 +216,7 @@ def test_window_is_withdrawn_when_its_time_to_live_passes(net):
         wait_until(lambda: "203.0.113.1" not in windows(net.host), "withdrawal")
         assert "203.0.113.2" in windows(net.host)
         assert net.connect("203.0.113.1").cwnd() == 10
-        wait_until(lambda: "203.0.113.1: withdrawn: by its time to live, or a hint\n"
+        wait_until(lambda: "203.0.113.1: withdrawn: no connection to it has counted within its time to live\n"
                    in daemon.said(), "a line")
         net.host.ip("route", "add", "203.0.113.9", "via", "10.0.0.1", "table", TABLE, "proto", PROTOCOL)
         wait_until(lambda: "203.0.113.9" not in windows(net.host), "that of nobody to go")

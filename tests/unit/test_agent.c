@@ -222,7 +222,9 @@ TEST(window_of_a_peer_is_that_of_its_destination)
     AGENT *agent = AGENT_WITH(configs.estimator.prefix_len4 = 24,
                               configs.estimator.policy = riptide_policy_find("paper"));
 
-    assert_null(find_window(agent, 77));
+    window = find_window(agent, 77);
+    assert_true(!window->estimate && !window->route && !window->program);
+    assert_int_equal(window->reason_code, RIPTIDE_REASON_NOT_LEARNED);
     assert_int_equal(riptide_agent_next(agent, &cursor, &window), RIPTIDE_E_DONE);
     assert_int_equal(riptide_agent_add(agent, &sample), 0);
     riptide_estimator_tick(agent->estimator, read_clock(CLOCK_BOOTTIME), false);
@@ -233,6 +235,8 @@ TEST(window_of_a_peer_is_that_of_its_destination)
     assert_int_equal(window->program->state, RIPTIDE_ROUTE_APPLIED);
     assert_int_equal(window->program->initcwnd, 40);
     assert_null(window->route); /* one serves a single address */
+    assert_int_equal(window->reason_code, RIPTIDE_REASON_NONE);
+    assert_string_equal(window->reason, "");
     cursor = 0;
     assert_int_equal(riptide_agent_next(agent, &cursor, &window), 0);
     assert_int_equal(window->estimate->cwnd, 40);
@@ -245,14 +249,116 @@ TEST(window_of_a_peer_is_that_of_its_destination)
     assert_int_equal(riptide_agent_next_hint(agent, &cursor, &hint), RIPTIDE_E_DONE);
     window = find_window(agent, 77);
     assert_int_equal(window->estimate->cwnd, 0);
-    assert_int_equal(window->program->state, RIPTIDE_ROUTE_WITHDRAWN);
-    assert_string_equal(window->program->reason, "windows are off for 192.0.0.0/16");
-    assert_int_equal(window->program->reason_code, RIPTIDE_REASON_OFF);
+    assert_null(window->program);
+    assert_string_equal(window->reason, "windows are off for 192.0.0.0/16");
+    assert_int_equal(window->reason_code, RIPTIDE_REASON_OFF);
     assert_int_equal(riptide_agent_remove_hint(agent, &off.dst), 0);
     assert_int_equal(find_window(agent, 77)->estimate->cwnd, 40);
     assert_int_equal(riptide_agent_stop(agent, NULL), 0);
     assert_int_equal(riptide_agent_remove_hint(agent, &off.dst), -ESHUTDOWN);
     assert_null(find_window(agent, 77)->program); /* it has ended */
+    assert_int_equal(find_window(agent, 77)->reason_code, RIPTIDE_REASON_STOPPED);
+}
+
+/* Without a dump the host has no addresses but those that each has. */
+TEST(destination_that_is_never_learned_says_why)
+{
+    static const struct riptide_port_range port = { 1, 1 };
+    static const struct {
+        const char *dst;
+        enum riptide_reason reason;
+        bool has_ports;
+    } cases[] = {
+        { "127.0.0.1", RIPTIDE_REASON_LOCAL, false },
+        { "0.0.0.0", RIPTIDE_REASON_LOCAL, false },
+        { "::1", RIPTIDE_REASON_LOCAL, false },
+        { "169.254.1.1", RIPTIDE_REASON_LINK_LOCAL, false },
+        { "fe80::1", RIPTIDE_REASON_LINK_LOCAL, false },
+        { "239.1.1.1", RIPTIDE_REASON_LINK_LOCAL, false },
+        { "255.255.255.255", RIPTIDE_REASON_LINK_LOCAL, false },
+        { "ff02::1", RIPTIDE_REASON_LINK_LOCAL, false },
+        { "192.0.2.1", RIPTIDE_REASON_NOT_LEARNED, false },
+        { "192.0.2.1", RIPTIDE_REASON_PORT, true },
+        { "192.0.2.129", RIPTIDE_REASON_EXCLUDED, true },
+        { "192.0.2.130", RIPTIDE_REASON_NOT_LEARNED, false },
+        { "198.51.100.1", RIPTIDE_REASON_OUT_OF_SCOPE, true },
+        /* Without the exclusion it would be as much. */
+        { "203.0.113.1", RIPTIDE_REASON_OUT_OF_SCOPE, false },
+    };
+    const struct riptide_prefix learn[] = { prefix("192.0.2.0/24"), prefix("192.0.2.130") },
+                                exclude[] = { prefix("192.0.2.128/25"), prefix("203.0.113.0/24") };
+
+    EACH(row, cases) {
+        AGENT *agent = AGENT_WITH(configs.observer.scope =
+                                      (struct riptide_scope){ .learn = learn,
+                                                              .n_learn = COUNT(learn),
+                                                              .exclude = exclude,
+                                                              .n_exclude = COUNT(exclude),
+                                                              .remote_ports = &port,
+                                                              .n_remote_ports = row->has_ports });
+        const struct riptide_window *window;
+
+        assert_row(riptide_agent_find(agent, prefix_at(row->dst), &window) == 0);
+        assert_row(window->reason_code == row->reason);
+        assert_text(window->reason, riptide_name(RIPTIDE_NAMES_REASON, row->reason));
+    }
+}
+
+/* Members of 0 are those of a route that is in force, of no reason, or no window. */
+TEST(of_all_reasons_the_one_that_keeps_the_window_away_is_given)
+{
+    enum {
+        NOTHING,
+        APPLIED = 1 + RIPTIDE_ROUTE_APPLIED,
+        LEFT_ALONE = 1 + RIPTIDE_ROUTE_LEFT_ALONE
+    };
+    static const struct {
+        uint32_t cwnd;
+        enum riptide_reason not_learned, route_reason, program_reason;
+        int route, program;
+        uint32_t backends;
+        enum riptide_reason reason;
+    } cases[] = {
+        { 40, 0, 0, 0, APPLIED, NOTHING, RIPTIDE_ROUTES, RIPTIDE_REASON_NONE },
+        /* One backend is enough. */
+        { 40, 0, RIPTIDE_REASON_BASE_LOCKS, 0, LEFT_ALONE, APPLIED, RIPTIDE_BOTH,
+          RIPTIDE_REASON_NONE },
+        { 40, 0, 0, RIPTIDE_REASON_NOT_ATTACHED, APPLIED, APPLIED, RIPTIDE_BOTH,
+          RIPTIDE_REASON_NONE },
+        { 40, 0, RIPTIDE_REASON_OTHER_TABLE, RIPTIDE_REASON_PAUSED, APPLIED, APPLIED, RIPTIDE_BOTH,
+          RIPTIDE_REASON_PAUSED },
+        { 40, 0, RIPTIDE_REASON_OTHER_TABLE, 0, APPLIED, NOTHING, RIPTIDE_BOTH,
+          RIPTIDE_REASON_OTHER_TABLE },
+        { 40, 0, RIPTIDE_REASON_BASE_LOCKS, 0, LEFT_ALONE, NOTHING, RIPTIDE_ROUTES,
+          RIPTIDE_REASON_BASE_LOCKS },
+        { 10, RIPTIDE_REASON_HELD_BACK, RIPTIDE_REASON_KERNEL_SUFFICES, 0, LEFT_ALONE, NOTHING,
+          RIPTIDE_ROUTES, RIPTIDE_REASON_HELD_BACK },
+        { 10, RIPTIDE_REASON_HELD_BACK, RIPTIDE_REASON_BASE_LOCKS, 0, LEFT_ALONE, NOTHING,
+          RIPTIDE_ROUTES, RIPTIDE_REASON_BASE_LOCKS },
+        /* Until a backend has withdrawn it. */
+        { 0, RIPTIDE_REASON_OFF, 0, 0, NOTHING, APPLIED, RIPTIDE_BOTH, RIPTIDE_REASON_NONE },
+        /* A window that the estimator has not is not the backends' matter. */
+        { 0, RIPTIDE_REASON_OFF, RIPTIDE_REASON_BASE_LOCKS, RIPTIDE_REASON_PAUSED, LEFT_ALONE,
+          APPLIED, RIPTIDE_BOTH, RIPTIDE_REASON_OFF },
+        { 0, RIPTIDE_REASON_OFF, 0, 0, NOTHING, NOTHING, 0, RIPTIDE_REASON_OFF },
+        { 40, 0, 0, 0, NOTHING, NOTHING, RIPTIDE_BOTH, RIPTIDE_REASON_PENDING },
+        { 40, 0, 0, 0, NOTHING, NOTHING, RIPTIDE_ROUTES, RIPTIDE_REASON_PREFIX },
+        { 40, 0, 0, 0, NOTHING, NOTHING, 0, RIPTIDE_REASON_STOPPED },
+    };
+
+    EACH(row, cases) {
+        const struct riptide_estimate estimate = { .cwnd = row->cwnd };
+        const struct riptide_route route = { .state = (enum riptide_route_state)(row->route - 1),
+                                             .reason_code = row->route_reason };
+        const struct riptide_route program = { .state = RIPTIDE_ROUTE_APPLIED,
+                                               .reason_code = row->program_reason };
+        const struct riptide_window window = { .dst = prefix("192.0.2.0/24"),
+                                               .estimate = &estimate,
+                                               .route = row->route ? &route : NULL,
+                                               .program = row->program ? &program : NULL };
+
+        assert_row(why_not_given(&window, row->not_learned, row->backends) == row->reason);
+    }
 }
 
 /* In place of the sockets that hear of changes of routes: one that can never be read. */
@@ -307,6 +413,29 @@ TEST(dispatch_rounds_end_despite_errors)
     assert_int_equal(find_window(agent, 1)->estimate->cwnd, 40);
     assert_int_equal(serve_rounds(agent, 20), -ENOTSOCK);
     assert_null(find_window(agent, 1)->estimate);
+}
+
+/* What the estimator forgets, the agent keeps: why a window went last. */
+TEST(window_that_was_withdrawn_says_why)
+{
+    const struct riptide_sample sample = { .dst = peer_of(101), .cwnd = 40 };
+    AGENT *agent =
+        AGENT_WITH(configs.agent.interval_ns = 10 * MS, configs.estimator.ttl_ns = 50 * MS,
+                   configs.estimator.policy = riptide_policy_find("paper"),
+                   configs.observer.destroy_events = RIPTIDE_DESTROY_EVENTS_NO);
+
+    assert_int_equal(riptide_agent_start(agent, NULL), 0);
+    assert_int_equal(riptide_agent_add(agent, &sample), 0);
+    assert_int_equal(serve_rounds(agent, 2), 0);
+    while (find_window(agent, 101)->estimate)
+        assert_int_equal(serve_rounds(agent, 1), 0);
+    assert_int_equal(find_window(agent, 101)->reason_code, RIPTIDE_REASON_EXPIRED);
+    assert_int_equal(find_window(agent, 102)->reason_code, RIPTIDE_REASON_NOT_LEARNED);
+    agent->withdrawn[agent->n_withdrawn++] =
+        (struct withdrawn){ peer_of(101), RIPTIDE_REASON_FULL };
+    assert_int_equal(find_window(agent, 101)->reason_code, RIPTIDE_REASON_FULL);
+    agent->withdrawn[agent->n_withdrawn++] = (struct withdrawn){ peer_of(101), RIPTIDE_REASON_OFF };
+    assert_int_equal(find_window(agent, 101)->reason_code, RIPTIDE_REASON_EXPIRED);
 }
 
 /* What decides asks for more evidence with each beginning: a resume without a pause is none. */

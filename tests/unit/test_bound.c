@@ -199,6 +199,33 @@ TEST(base_is_the_least_unless_something_lowers_it)
     assert_window(estimator, 24, false);
 }
 
+/* A hint that leaves more than connections get without us is no reason to have none. */
+TEST(hint_that_leaves_no_more_than_without_us_is_the_reason)
+{
+    const struct riptide_hint off = { .dst = prefix("192.0.2.1"), .off = true };
+    static const struct {
+        uint32_t base, max;
+        enum riptide_reason reason;
+    } cases[] = {
+        { 0, 11, RIPTIDE_REASON_NONE },       { 0, 10, RIPTIDE_REASON_HELD_BACK },
+        { 0, 5, RIPTIDE_REASON_HELD_BACK },   { 20, 21, RIPTIDE_REASON_NONE },
+        { 20, 20, RIPTIDE_REASON_HELD_BACK },
+    };
+
+    EACH(row, cases) {
+        ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.cwnd_max = 24);
+
+        learn(estimator, 40, 1 * S);
+        set_base(estimator, row->base);
+        assert_row(explain(estimator).reason == RIPTIDE_REASON_NONE);
+        cap(estimator, "192.0.2.0/24", row->max, 10 * S);
+        assert_row(explain(estimator).reason == row->reason);
+        assert_row(cwnd_of(estimator) == row->max);
+        set_hint(estimator, off);
+        assert_row(explain(estimator).reason == RIPTIDE_REASON_OFF);
+    }
+}
+
 TEST(window_below_its_base_is_popped_again_where_that_is_learned)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");

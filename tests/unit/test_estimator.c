@@ -64,7 +64,7 @@ TEST(unpop_window_and_withdrawal)
     assert_int_equal(pop(estimator)->cwnd, 50);
     riptide_estimator_unpop(estimator);
     tick_at(estimator, 20 * S);
-    assert_int_equal(pop(estimator)->cwnd, 0);
+    assert_int_equal(pop(estimator)->reason, RIPTIDE_REASON_EXPIRED);
     riptide_estimator_unpop(estimator);
     tick_at(estimator, 21 * S);
     assert_int_equal(pop(estimator)->cwnd, 0);
@@ -89,6 +89,7 @@ TEST(unpop_destination_that_gave_way)
 
         assert_true(prefix_equal(&estimate->dst, &gone));
         assert_int_equal(estimate->cwnd, 0);
+        assert_int_equal(estimate->reason, RIPTIDE_REASON_FULL);
         if (i == 0)
             riptide_estimator_unpop(estimator);
     }
@@ -118,6 +119,7 @@ TEST(samples_that_are_all_left_out_are_explained)
     assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_IDLE - 1], 1);
     assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1], 1);
     assert_int_equal(why.cwnd, 0);
+    assert_int_equal(why.reason, RIPTIDE_REASON_NOT_LEARNED);
     assert_true(why.smoothed == 0);
     assert_int_equal(why.cwnd_max, 100);
     assert_int_equal(why.updated_ns, 1 * S);

@@ -246,7 +246,8 @@ class Learner(Handle[Popped, Stats], Generic[Popped, Stats, Found]):
     def find(self, dst: PrefixLike) -> Found:
         """The window of a destination, or of a peer's, and why; cwnd 0: why it has none.
 
-        Errors: UnknownError: neither a window nor samples within the time to live.
+        An agent says that of each destination. Errors: UnknownError: an estimator has neither a
+        window nor samples within the time to live.
         """
         found: Found = self._read("find", new_prefix("dst", dst))
         return found

@@ -20,7 +20,7 @@ import pytest
 import cgroups
 import riptide
 from netns import DEADLINE_S, Host, Network, routes, rules, wait_until, windows
-from riptide import AgentEventKind, ApplierConfig, Backend, EstimatorConfig, Reason, RouteState, Wanted
+from riptide import AgentEventKind, ApplierConfig, Backend, EstimatorConfig, Reason, RouteState, Wanted, Window
 
 SO_COOKIE = 57  # Python does not name it
 PAPER: EstimatorConfig = {"ttl": 3600, "policy": "paper"}
@@ -151,8 +151,10 @@ def test_asyncio_agent(net: Network) -> None:
         found = agent.find("203.0.113.7")
         assert found.estimate and found.estimate.samples == 1 and found.program is None
         assert [window.route for window in agent.windows()] == [found.route]
-        with pytest.raises(riptide.UnknownError):
-            agent.find("203.0.113.8")
+        assert (found.reason_code, found.reason) == (Reason.NONE, "")
+        nothing = agent.find("203.0.113.8")
+        assert nothing == Window(ip_network("203.0.113.8"), reason_code=Reason.NOT_LEARNED,
+                                 reason="no connection to it has counted yet")
         with pytest.raises(riptide.UnknownError):  # by routes none is held out
             agent.verdict()
         stats = agent.stats()
