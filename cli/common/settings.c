@@ -32,6 +32,8 @@ const struct option_row settings_rows[] = {
     KEY("cwnd-min", u32, estimator.cwnd_min, "smallest window, segments (default 10)"),
     KEY("cwnd-max", u32, estimator.cwnd_max, "largest window, segments (default 100)"),
     KEY("ttl", duration, estimator.ttl_ns, "of a window without connections (default 90s)"),
+    KEY("min-rtt", duration, estimator.min_rtt_ns,
+        "shortest path that gets a window; 0s: any (default 0s)"),
     KEY("prefix-len4", u8, estimator.prefix_len4, "of IPv4 destinations (default 32)"),
     KEY("prefix-len6", u8, estimator.prefix_len6, "of IPv6 destinations (default 128)"),
     KEY("max-destinations", u32, estimator.max_destinations, "at most so many (default 16384)"),

@@ -166,6 +166,7 @@ static const struct {
     { RIPTIDE_REASON_OFF, RIPTIDE_REASON_HELD_BACK, "riptide hint lists hints" },
     { RIPTIDE_REASON_OUT_OF_SCOPE, RIPTIDE_REASON_OUT_OF_SCOPE, "add it to `scope`" },
     { RIPTIDE_REASON_EXCLUDED, RIPTIDE_REASON_EXCLUDED, "remove it from `exclude`" },
+    { RIPTIDE_REASON_SHORT_PATH, RIPTIDE_REASON_SHORT_PATH, "a smaller min-rtt" },
     { RIPTIDE_REASON_FULL, RIPTIDE_REASON_FULL, "a larger max-destinations" },
 };
 

@@ -145,6 +145,13 @@ struct riptide_estimator_config {
     uint64_t ttl_ns; /* paper: t; the life of a window since samples last counted, or idle ones kept
                         it; above 0; default 90 s */
     /*
+     * A destination gets no window while its smallest round trip time is below this, as windows save
+     * round trips; it is learned all the same. One whose path was too short gets a window only from
+     * twice this on, or after it has expired: ticks in which its connections met a queue measure
+     * more. One whose round trips are not known gets a window. Default 0: all do.
+     */
+    uint64_t min_rtt_ns;
+    /*
      * riptide_estimator_load skips destinations outside of this scope, whose ports do not matter.
      * NULL (default): it skips none. An agent sets it to its observer's.
      */
@@ -183,8 +190,8 @@ struct riptide_estimate {
     uint32_t rto_min_us; /* for the route, up to RIPTIDE_RTO_MIN_LIMIT_US; 0: do not set it */
     uint32_t pmtu_bytes; /* of a host: the smallest of its open connections within ttl_ns */
     /*
-     * Why cwnd is 0: OFF, NOT_LEARNED (no sample counted), EXPIRED, or FULL (it gave way to another
-     * destination). HELD_BACK: cwnd is no larger than the window without us, by `hint`. Else NONE.
+     * Why cwnd is 0: OFF, SHORT_PATH (min_rtt_ns), NOT_LEARNED (no sample counted), EXPIRED, or FULL
+     * (it gave way to another destination). HELD_BACK: cwnd is no larger than the window without us, by `hint`. Else NONE.
      */
     enum riptide_reason reason;
 };
@@ -305,7 +312,8 @@ int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);
 
 /*
- * Walks over all destinations with a window, or whose window a hint holds back by `off` (cwnd 0).
+ * Walks over all destinations with a window, or that get none (cwnd 0) by a hint that is `off`, or
+ * by min_rtt_ns.
  * *cursor begins at 0. Those that ticks add or remove meanwhile may be missed, or occur twice.
  * Outcomes: RIPTIDE_E_DONE after the last.
  */

@@ -140,6 +140,8 @@ struct riptide_estimate estimate_of(const struct riptide_estimator *estimator,
 
     /* Samples since the tick may have changed what the policy says, but not the window. */
     estimate.cwnd = destination->cwnd;
+    if (destination->flags & IS_SHORT)
+        estimate.reason = RIPTIDE_REASON_SHORT_PATH;
     return estimate;
 }
 
@@ -170,12 +172,32 @@ static void set_changed(struct riptide_estimator *estimator, struct destination 
     estimator->changed = slot;
 }
 
+/*
+ * A measured round trip below the least shows that the path is that short. Policies may know only
+ * those of the last tick, of which a queue may have lengthened all: so a longer one shows another
+ * path only from twice the least on, as in RFC 9959, and the window does not come and go.
+ */
+static bool is_short(uint64_t least_ns, const struct destination *destination, uint32_t min_rtt_us)
+{
+    const bool was_short = destination->flags & IS_SHORT;
+
+    if (min_rtt_us == 0)
+        return was_short;
+    return UINT64_C(1000) * min_rtt_us / (was_short ? 2 : 1) < least_ns;
+}
+
 void destination_refresh(struct riptide_estimator *estimator, uint32_t slot)
 {
     struct destination *destination = destination_at(estimator, slot);
     struct riptide_estimate estimate = estimate_anew(estimator, destination);
-    struct given given = given_of(&estimate);
+    struct given given = { 0 };
 
+    if (is_short(estimator->config.min_rtt_ns, destination, estimate.min_rtt_us)) {
+        destination->flags |= IS_SHORT;
+    } else {
+        destination->flags &= (uint8_t)~IS_SHORT;
+        given = given_of(&estimate);
+    }
     destination->cwnd = given.cwnd;
     if (memcmp(&given, &destination->popped, sizeof(given)) != 0)
         set_changed(estimator, destination, slot);
@@ -203,6 +225,7 @@ static void forget(struct riptide_estimator *estimator, uint32_t slot)
 
     estimator->stats.destinations -= has_window(destination);
     destination->smoothed = NO_HISTORY;
+    destination->flags &= (uint8_t)~IS_SHORT;
     destination->base_cwnd = 0;
     /* The samples of the coming tick may have shown it. */
     if (!(destination->flags & IS_TOUCHED))

@@ -31,6 +31,7 @@ enum {
 enum {
     IS_TOUCHED = 1 << 0, /* has samples of the coming tick */
     IS_CHANGED = 1 << 1, /* waits to be popped */
+    IS_SHORT = 1 << 2,   /* its path is too short for a window */
 };
 
 /*

@@ -136,6 +136,15 @@ def test_hint_that_holds_a_window_back_is_named(net):
         assert labelled("do", "riptide hint lists hints\n") in derived(net.host, V4)
 
 
+def test_path_that_is_too_short_is_named(net):
+    net.learned(V4, 30)
+    with Daemon(net.host, "--min-rtt", "10s"):
+        why = labelled("why", "its round trips are too short\n")
+        said = wait_until(lambda: why in (said := derived(net.host, V4)) and said, "a round")
+        assert labelled("do", "a smaller min-rtt\n") in said
+        assert windows(net.host) == {} and table(net.host)[1] == "0 with a window; 1 without"
+
+
 def test_destination_without_a_route_of_the_kernel(net):
     net.host.ip("route", "add", "blackhole", "203.0.113.6")
     with Daemon(net.host):

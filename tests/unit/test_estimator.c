@@ -198,6 +198,53 @@ TEST(path_too_short_to_be_paced_and_rto_min_are_news)
     }
 }
 
+/* A queue lengthens the round trips of a tick. 0: not measured. */
+TEST(path_that_was_too_short_gets_a_window_from_twice_the_bound_on)
+{
+    static const struct {
+        uint32_t min_rtt_us, cwnd;
+    } seconds[] = {
+        { 0, 40 }, { 5000, 40 },  { 4999, 0 },  { 5000, 0 }, { 9999, 0 },
+        { 0, 0 },  { 10000, 40 }, { 5000, 40 }, { 1, 0 },
+    };
+    ESTIMATOR *estimator = ESTIMATOR_WITH("paper", config.min_rtt_ns = 5 * MS);
+    uint32_t cwnd = 0, cursor = 0;
+    struct riptide_estimate found;
+
+    EACH(row, seconds) {
+        struct riptide_sample sample = busy(40);
+
+        sample.min_rtt_us = row->min_rtt_us;
+        show(estimator, sample, (unit_row + 1) * S);
+        assert_row(cwnd_of(estimator) == row->cwnd);
+        assert_row(explain(estimator).reason ==
+                   (row->cwnd ? RIPTIDE_REASON_NONE : RIPTIDE_REASON_SHORT_PATH));
+        assert_row(pop_all(estimator) == (row->cwnd != cwnd));
+        cwnd = row->cwnd;
+    }
+    assert_true(explain(estimator).smoothed == 40);
+    assert_int_equal(riptide_estimator_next(estimator, &cursor, &found), 0);
+    /* One that has expired begins anew, also in the same tick. */
+    add_host(estimator, "192.0.2.1", 40);
+    tick_at(estimator, 1000 * S);
+    assert_int_equal(cwnd_of(estimator), 40);
+}
+
+/* As after a restart, by the path that the state has. */
+TEST(short_path_of_a_state_gets_no_window)
+{
+    static const char text[] = "riptide state 2 saved_ns=0\n"
+                               "192.0.2.1 cwnd=48 age_ns=0 min_rtt_us=4999\n";
+
+    for (size_t i = 0; i < 2; i++) {
+        ESTIMATOR *estimator = ESTIMATOR_WITH(i ? "paper" : "careful", config.min_rtt_ns = 5 * MS);
+
+        assert_text(load_at(estimator, 1 * S, 0, text, sizeof(text) - 1), LOADED(1, 0, 0));
+        assert_int_equal(explain(estimator).reason, RIPTIDE_REASON_SHORT_PATH);
+        assert_null(pop(estimator));
+    }
+}
+
 TEST(rto_min_is_the_largest_delay_in_steps)
 {
     static const struct {
