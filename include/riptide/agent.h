@@ -215,8 +215,8 @@ int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix 
                        const struct riptide_window **windowp);
 
 /*
- * Walks likewise over all destinations with a window, or whose window is `off`; *cursor begins at 0
- * (riptide_estimator_next). Outcomes: RIPTIDE_E_DONE after the last.
+ * Walks over all destinations that riptide_estimator_next walks over; *cursor begins at 0. Outcomes:
+ * RIPTIDE_E_DONE after the last.
  */
 int riptide_agent_next(struct riptide_agent *agent, uint32_t *cursor,
                        const struct riptide_window **windowp);

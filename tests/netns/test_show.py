@@ -136,6 +136,16 @@ def test_hint_that_holds_a_window_back_is_named(net):
         assert labelled("do", "riptide hint lists hints\n") in derived(net.host, V4)
 
 
+def test_destination_that_lost_its_place_is_named(net):
+    with Daemon.learned(net, {V4: 30}, *BY_ROUTES, "--max-destinations", "1"):
+        net.reset(net.connections[0])
+        net.learned("198.51.100.1", 30)
+        wait_until(lambda: "198.51.100.1" in windows(net.host), "the other one")
+        said = derived(net.host, V4)
+    assert labelled("why", "another destination has its place, as the table is full\n") in said
+    assert labelled("do", "a larger max-destinations\n") in said
+
+
 def test_path_that_is_too_short_is_named(net):
     net.learned(V4, 30)
     with Daemon(net.host, "--min-rtt", "10s"):
