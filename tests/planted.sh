@@ -27,14 +27,14 @@ faults=(
     'minimum (line|branch) coverage'
     # a start that fails leaves its rules
     EBUSY lib/apply/routes/router.c
-    '/^int router_start/,/^}/s/  remove_unknown(router, SCAN_RULES);/  (void)router;/' 'left in the kernel: rule'
+    '/^static int start/,/^}/s/  remove_unknown(router, SCAN_RULES);/  (void)router;/' 'left in the kernel: rule'
     # only the owner may connect
     modes cli/riptided/control.c 's/umask(0111);/umask(0177);/' 'failed .*test_modes'
     # functions are bound when they are called, by way of a table that stays writable
     hardening meson.build 's/-Wl,-z,relro,-z,now,/-Wl,-z,relro,-z,lazy,/'
     'failed .*test_hardening'
     # a riptided that ends leaves everything in place
-    --soak lib/apply/routes/router.c '/^int router_stop/,/^}/s/if (router->is_claimed)/if (false)/'
+    --soak lib/apply/routes/router.c '/^static int router_stop/,/^}/s/if (router->is_claimed)/if (false)/'
     'VIOLATION: riptided ended with'
 
     fuzz:answer lib/common/netlink.c 's/error <= 0 ? error : -EBADMSG/error/' 'not so'

@@ -9,26 +9,18 @@ uint8_t cidr_count_bits(uint8_t family)
     return family == AF_INET ? 32 : 128;
 }
 
-struct riptide_prefix cidr_cut(const struct riptide_prefix *prefix, uint8_t len)
-{
-    struct riptide_prefix cut = *prefix;
-    size_t n_whole_bytes = len / 8;
-
-    cut.len = len;
-    if (len % 8 > 0) {
-        cut.addr[n_whole_bytes] &= (uint8_t)(0xff00 >> len % 8);
-        n_whole_bytes++;
-    }
-    memset(cut.addr + n_whole_bytes, 0, sizeof(cut.addr) - n_whole_bytes);
-    return cut;
-}
-
 bool cidr_contains(const struct riptide_prefix *outer, const struct riptide_prefix *inner)
 {
-    struct riptide_prefix cut;
+    struct riptide_prefix cut = *inner;
+    size_t n_whole_bytes = outer->len / 8;
 
     if (outer->len > inner->len)
         return false;
-    cut = cidr_cut(inner, outer->len);
+    cut.len = outer->len;
+    if (outer->len % 8 > 0) {
+        cut.addr[n_whole_bytes] &= (uint8_t)(0xff00 >> outer->len % 8);
+        n_whole_bytes++;
+    }
+    memset(cut.addr + n_whole_bytes, 0, sizeof(cut.addr) - n_whole_bytes);
     return memcmp(&cut, outer, sizeof(cut)) == 0;
 }

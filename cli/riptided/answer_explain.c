@@ -8,7 +8,6 @@
 #include "members.h"
 #include "placed.h"
 
-#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -208,8 +207,7 @@ static void explain(struct daemon *daemon, const struct kernel_route *kernel,
     }
 }
 
-/* Finds with how many segments connections start, 0: none can; and why not with a window of ours.
- */
+/* Finds with how many segments connections start, 0: none can; and why not with our window. */
 static uint32_t find_start(struct daemon *daemon, const struct kernel_route *kernel,
                            const struct riptide_window *window, struct explanation *found)
 {

@@ -12,13 +12,6 @@ static inline bool placed_is_applied(const struct riptide_route *route)
     return route && route->state == RIPTIDE_ROUTE_APPLIED;
 }
 
-/* Whether an applied one is not in force, as during a pause. */
-static inline bool placed_is_off(const struct riptide_route *route)
-{
-    return route && route->state == RIPTIDE_ROUTE_APPLIED &&
-           route->reason_code != RIPTIDE_REASON_NONE;
-}
-
 static inline bool placed_is_in_force(const struct riptide_route *route)
 {
     return route && route->state == RIPTIDE_ROUTE_APPLIED &&
