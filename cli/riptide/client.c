@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include "log.h"
 #include "members.h"
 #include "socket.h"
 #include "text.h"

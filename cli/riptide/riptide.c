@@ -4,7 +4,6 @@
 #include "log.h"
 #include "options.h"
 #include "socket.h"
-#include "text.h"
 
 #include <getopt.h>
 #include <stddef.h>

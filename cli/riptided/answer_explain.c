@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* As text; null if the family is 0. */
 static json_t *prefix_json(const struct riptide_prefix *prefix)

@@ -4,10 +4,9 @@
 #include "clock.h"
 #include "placed.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Connections that opened since the start, by how; by routes alone, those that closed. */
 static struct riptide_program_counts count_opened(const struct health *health)

@@ -4,9 +4,8 @@
 #define CLI_PLACED_H
 
 #include <riptide/apply.h>
-#include <stddef.h>
 
-/* `route` may be NULL in all of these: the backend has nothing of the destination. */
+/* `route` NULL: the backend has nothing of the destination. */
 static inline bool placed_is_applied(const struct riptide_route *route)
 {
     return route && route->state == RIPTIDE_ROUTE_APPLIED;
@@ -14,8 +13,7 @@ static inline bool placed_is_applied(const struct riptide_route *route)
 
 static inline bool placed_is_in_force(const struct riptide_route *route)
 {
-    return route && route->state == RIPTIDE_ROUTE_APPLIED &&
-           route->reason_code == RIPTIDE_REASON_NONE;
+    return placed_is_applied(route) && route->reason_code == RIPTIDE_REASON_NONE;
 }
 
 #endif

@@ -16,7 +16,6 @@
  * back.
  */
 #include "parts.h"
-#include "prefix.h"
 
 #include <inttypes.h>
 #include <stdio.h>

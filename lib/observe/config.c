@@ -3,6 +3,7 @@
 #include "observe/observer.h"
 
 #include "internal.h"
+#include "observe/filter.h"
 #include "prefix.h"
 
 STRUCT_ENDS_WITH(struct riptide_observer_config, scope);

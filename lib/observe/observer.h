@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the agent needs of an observer, beside its public functions. */
+/* What an observer takes of its configuration. */
 #ifndef RIPTIDE_LIB_OBSERVE_OBSERVER_H
 #define RIPTIDE_LIB_OBSERVE_OBSERVER_H
 
-#include "observe/filter.h"
-
-/* Its scope, valid as long as it. */
-const struct filter *observer_filter(const struct riptide_observer *observer);
+#include <riptide/observe.h>
 
 /*
  * config.c: the caller's values over the defaults, checked; its arrays are not copied. Errors:

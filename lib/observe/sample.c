@@ -12,7 +12,6 @@
 #include <linux/inet_diag.h>
 #include <linux/tcp.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* Netlink aligns to four bytes, so 64-bit members may be misaligned. */
 struct tcp_info_at4 {

@@ -10,8 +10,6 @@
 #include "internal.h"
 #include "verdict/numbers.h"
 
-#include <string.h>
-
 /* The half-width at which an interval has fewest standard errors: 3.0 of them. */
 static const double sharp_time = 0.1;           /* of a natural logarithm: 10 % of time */
 static const double sharp_retransmitted = 0.01; /* of a share: one point of segments */

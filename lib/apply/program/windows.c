@@ -6,8 +6,6 @@
  */
 #include "apply/program/bpf.h"
 #include "apply/program/program.h"
-#include "internal.h"
-#include "prefix.h"
 
 #include <errno.h>
 #include <stdio.h>
