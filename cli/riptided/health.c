@@ -167,7 +167,8 @@ void health_find_routes(struct health *health)
     if (!has_any && health->program_error == 0)
         return;
     while (riptide_agent_next(health->agent, &cursor, &window) == 0) {
-        health->without_program += !window->program;
+        /* A destination that is off, or on a short path, lacks none. */
+        health->without_program += !window->program && window->estimate->cwnd > 0;
         if (window->route && !placed_is_in_force(window->route))
             note_route(health, window->route);
     }

@@ -278,13 +278,15 @@ def test_copies_of_routes_that_the_kernel_refuses_are_said(net, daemon, apply, h
 
 
 def test_windows_that_the_kernel_refuses_to_the_program_are_said(net, daemon, preload, tmp_path):
-    """No map of a program has memory while a file is there."""
+    """No map of a program has memory while a file is there. A destination that is off lacks no window."""
     refuses = tmp_path / "no memory"
     refuses.touch()
     no_memory = preload(refusing_bpf("ENOMEM", f'a == BPF_MAP_UPDATE_ELEM && access("{refuses}", 0) == 0'))
     cwnd = net.learned("203.0.113.1", 30).cwnd()
-    with daemon("program", command=("env", no_memory, RIPTIDED)) as riptided:
-        found = wait_status("a refusal", health="degraded")
+    net.learned("198.51.100.1", 30)
+    off = "[prefix 198.51.100.0/24]\noff = yes\n"
+    with daemon("program", command=("env", no_memory, RIPTIDED), config=off) as riptided:
+        found = wait_status("a refusal", health="degraded", destinations=2)
         assert found["reason"] == "the kernel refuses 1 windows to the program: Cannot allocate memory"
         line = f"203.0.113.1: failed: initcwnd {cwnd} by the program: Cannot allocate memory\n"
         assert line in riptided.said()
