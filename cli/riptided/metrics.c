@@ -39,9 +39,7 @@ static void put_windows(FILE *out, const struct health *health, size_t n_hints)
     put(out, "riptide_rules_in_place{family=\"ipv4\"}", !is_dry && !applier->rules_reason[0],
         "Whether our rules are in place, so that TCP uses our routes.");
     put(out, "riptide_rules_in_place{family=\"ipv6\"}", !is_dry && !applier->rules_reason[1], NULL);
-    put(out, "riptide_program_in_place",
-        !is_dry && riptide_backend_traits(applier->backend) & RIPTIDE_NEEDS_BPF &&
-            !applier->program_reason,
+    put(out, "riptide_program_in_place", !is_dry && health_has_program(health),
         "Whether the program gives windows.");
     put(out, "riptide_routes{state=\"applied\"}", (double)applier->routes,
         "Destinations by the state of their route.");
