@@ -145,10 +145,10 @@ struct riptide_estimator_config {
     uint64_t ttl_ns; /* paper: t; the life of a window since samples last counted, or idle ones kept
                         it; above 0; default 90 s */
     /*
-     * A destination gets no window while its smallest round trip time is below this, as windows save
-     * round trips; it is learned all the same. One whose path was too short gets a window only from
-     * twice this on, or after it has expired: ticks in which its connections met a queue measure
-     * more. One whose round trips are not known gets a window. Default 0: all do.
+     * A destination gets no window while its smallest round trip time is below this, but is learned
+     * all the same. One whose path was too short gets a window only from twice this on, or after it
+     * has expired: ticks in which its connections met a queue measure more. One whose round trips
+     * are not known gets a window. Default 0: all do.
      */
     uint64_t min_rtt_ns;
     /*
@@ -190,8 +190,9 @@ struct riptide_estimate {
     uint32_t rto_min_us; /* for the route, up to RIPTIDE_RTO_MIN_LIMIT_US; 0: do not set it */
     uint32_t pmtu_bytes; /* of a host: the smallest of its open connections within ttl_ns */
     /*
-     * Why cwnd is 0: OFF, SHORT_PATH (min_rtt_ns), NOT_LEARNED (no sample counted), EXPIRED, or FULL
-     * (it gave way to another destination). HELD_BACK: cwnd is no larger than the window without us, by `hint`. Else NONE.
+     * Why cwnd is 0: OFF, SHORT_PATH (min_rtt_ns), NOT_LEARNED (no sample counted), EXPIRED, or
+     * FULL (it gave way to another destination). HELD_BACK: cwnd is not 0, but by `hint` no larger
+     * than the window without us. Else NONE.
      */
     enum riptide_reason reason;
 };
@@ -313,9 +314,8 @@ int riptide_estimator_find(const struct riptide_estimator *estimator,
 
 /*
  * Walks over all destinations with a window, or that get none (cwnd 0) by a hint that is `off`, or
- * by min_rtt_ns.
- * *cursor begins at 0. Those that ticks add or remove meanwhile may be missed, or occur twice.
- * Outcomes: RIPTIDE_E_DONE after the last.
+ * by min_rtt_ns. *cursor begins at 0. Those that ticks add or remove meanwhile may be missed, or
+ * occur twice. Outcomes: RIPTIDE_E_DONE after the last.
  */
 int riptide_estimator_next(const struct riptide_estimator *estimator, uint32_t *cursor,
                            struct riptide_estimate *estimate);
