@@ -7,9 +7,6 @@
  * kernel also where the host pops no events. Where it pops none from the beginning of a round to
  * that of the next, events about windows are dropped; riptide_agent_next has all windows.
  *
- * After the stop, calls that change an agent return -ESHUTDOWN. In a child of fork(2) they return
- * -ECHILD.
- *
  * An agent that holds connections out suspends windows, for ten minutes to a day, where those with
  * a window take 2 % more time, or retransmit 2 points more, and no gain outweighs it
  * (docs/verdict.md).
@@ -265,9 +262,7 @@ int riptide_agent_set_paused(struct riptide_agent *agent, bool is_paused);
 int riptide_agent_save(const struct riptide_agent *agent, bool is_synced,
                        struct riptide_error *error);
 
-/*
- * Returns the same state as text, which the caller frees by free(3). NULL: there was no memory.
- */
+/* Returns the same state as text, which the caller frees by free(3). NULL: no memory. */
 char *riptide_agent_get_state(const struct riptide_agent *agent);
 
 /*

@@ -218,10 +218,11 @@ int riptide_applier_get_fd(const struct riptide_applier *applier);
 struct riptide_wanted {
     struct riptide_prefix dst; /* by routes a single address; a prefix has no effect on them */
     bool may_lower;            /* the window may be below the base route's; else that stays */
-    uint32_t
-        initcwnd; /* segments, up to RIPTIDE_CWND_LIMIT; 0 withdraws. Routes are not written for
-                          a step of at most 2 segments, or, from 30 on, of at most 10 %, from the
-                          window of the base route or of our own */
+    /*
+     * Segments, up to RIPTIDE_CWND_LIMIT; 0 withdraws. Routes are not written for a step of at most
+     * 2 segments, or, from 30 on, of at most 10 %, from the window of the base route or of our own.
+     */
+    uint32_t initcwnd;
     /*
      * The largest window, segments, up to RIPTIDE_CWND_LIMIT. A base route's larger one stays
      * unless may_lower is set. The first receive window of connections that this host opens is

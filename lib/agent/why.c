@@ -50,6 +50,7 @@ enum riptide_reason why_not_given(const struct riptide_window *window,
                                   enum riptide_reason not_learned, uint32_t backends)
 {
     const struct riptide_route *route = window->route, *program = window->program;
+    const bool takes_prefixes = riptide_backend_traits(backends) & RIPTIDE_TAKES_PREFIXES;
 
     if (is_in_force(program) || is_in_force(route))
         return RIPTIDE_REASON_NONE;
@@ -68,7 +69,7 @@ enum riptide_reason why_not_given(const struct riptide_window *window,
         return route->reason_code;
     if (backends == 0)
         return RIPTIDE_REASON_STOPPED;
-    if (backends == RIPTIDE_ROUTES && !prefix_is_host(&window->dst))
+    if (!takes_prefixes && !prefix_is_host(&window->dst))
         return RIPTIDE_REASON_PREFIX;
     return RIPTIDE_REASON_PENDING;
 }

@@ -157,7 +157,7 @@ static struct given given_of(const struct riptide_estimate *estimate)
         .pmtu_bytes = (uint16_t)estimate->pmtu_bytes,
         .pacing_percent = (uint16_t)estimate->pacing_percent,
         .may_lower = estimate->may_lower,
-        .is_short = estimate->min_rtt_us > 0 && estimate->min_rtt_us < PACING_RTT_MIN_US,
+        .is_never_paced = estimate->min_rtt_us > 0 && estimate->min_rtt_us < PACING_RTT_MIN_US,
     };
 }
 

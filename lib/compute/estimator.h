@@ -46,7 +46,7 @@ struct given {
     uint16_t pmtu_bytes;
     uint16_t pacing_percent; /* RIPTIDE_AT_ONCE is cut off to 0xffff, which no other value is */
     bool may_lower;
-    bool is_short; /* its round trips are too short to be paced */
+    bool is_never_paced; /* its round trips are too short for that */
 };
 static_assert(sizeof(struct given) == 16, "it is compared as memory, without padding");
 

@@ -19,9 +19,8 @@ struct share {
 
 struct shares {
     struct prefix_table table; /* of struct share */
-    uint32_t
-        *of_size; /* slot of the first share of each size, 0 to max_size; PREFIX_TABLE_NONE: none
-                          is of that size */
+    /* Slot of the first share of each size, 0 to max_size; PREFIX_TABLE_NONE: none has it. */
+    uint32_t *of_size;
     uint32_t max_size;
     uint32_t largest; /* the size of the largest share; 0: there is none */
 };

@@ -259,11 +259,10 @@ static int router_dispatch(struct backend *backend)
 
     router->now_ns = read_clock(CLOCK_BOOTTIME);
     r = work(router);
-
-    if (r >= 0)
+    if (r >= 0) {
         router->n_setbacks = 0;
-    /* Answers were lost: the next scan finds out what the batch did. */
-    else if (is_transient(r) && router->n_setbacks++ < MAX_SETBACKS) {
+    } else if (is_transient(r) && router->n_setbacks++ < MAX_SETBACKS) {
+        /* Answers were lost: the next scan finds out what the batch did. */
         router->stats.overruns++;
         plan_resync(router);
         r = sync_remove(router);
