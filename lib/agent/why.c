@@ -36,14 +36,10 @@ enum riptide_reason why_not_learned(const struct riptide_agent *agent)
     return observed == RIPTIDE_REASON_PORT ? observed : RIPTIDE_REASON_NOT_LEARNED;
 }
 
-static bool is_applied(const struct riptide_route *route)
-{
-    return route && route->state == RIPTIDE_ROUTE_APPLIED;
-}
-
 static bool is_in_force(const struct riptide_route *route)
 {
-    return is_applied(route) && route->reason_code == RIPTIDE_REASON_NONE;
+    return route && route->state == RIPTIDE_ROUTE_APPLIED &&
+           route->reason_code == RIPTIDE_REASON_NONE;
 }
 
 enum riptide_reason why_not_given(const struct riptide_window *window,
@@ -56,10 +52,8 @@ enum riptide_reason why_not_given(const struct riptide_window *window,
         return RIPTIDE_REASON_NONE;
     if (!window->estimate || window->estimate->cwnd == 0)
         return not_learned;
-    if (is_applied(program))
+    if (program && program->reason_code != RIPTIDE_REASON_NONE)
         return program->reason_code;
-    if (is_applied(route))
-        return route->reason_code;
     /* The bound is why the window without us suffices. */
     if (route && not_learned == RIPTIDE_REASON_HELD_BACK &&
         (route->reason_code == RIPTIDE_REASON_KERNEL_SUFFICES ||

@@ -310,7 +310,8 @@ TEST(of_all_reasons_the_one_that_keeps_the_window_away_is_given)
     enum {
         NOTHING,
         APPLIED = 1 + RIPTIDE_ROUTE_APPLIED,
-        LEFT_ALONE = 1 + RIPTIDE_ROUTE_LEFT_ALONE
+        LEFT_ALONE = 1 + RIPTIDE_ROUTE_LEFT_ALONE,
+        FAILED = 1 + RIPTIDE_ROUTE_FAILED
     };
     static const struct {
         uint32_t cwnd;
@@ -329,6 +330,8 @@ TEST(of_all_reasons_the_one_that_keeps_the_window_away_is_given)
           RIPTIDE_REASON_PAUSED },
         { 40, 0, RIPTIDE_REASON_OTHER_TABLE, 0, APPLIED, NOTHING, RIPTIDE_BOTH,
           RIPTIDE_REASON_OTHER_TABLE },
+        { 40, 0, 0, RIPTIDE_REASON_REFUSED, NOTHING, FAILED, RIPTIDE_PROGRAM,
+          RIPTIDE_REASON_REFUSED },
         { 40, 0, RIPTIDE_REASON_BASE_LOCKS, 0, LEFT_ALONE, NOTHING, RIPTIDE_ROUTES,
           RIPTIDE_REASON_BASE_LOCKS },
         { 10, RIPTIDE_REASON_HELD_BACK, RIPTIDE_REASON_KERNEL_SUFFICES, 0, LEFT_ALONE, NOTHING,
@@ -350,8 +353,10 @@ TEST(of_all_reasons_the_one_that_keeps_the_window_away_is_given)
         const struct riptide_estimate estimate = { .cwnd = row->cwnd };
         const struct riptide_route route = { .state = (enum riptide_route_state)(row->route - 1),
                                              .reason_code = row->route_reason };
-        const struct riptide_route program = { .state = RIPTIDE_ROUTE_APPLIED,
-                                               .reason_code = row->program_reason };
+        const struct riptide_route program = {
+            .state = (enum riptide_route_state)(row->program - 1),
+            .reason_code = row->program_reason,
+        };
         const struct riptide_window window = { .dst = prefix("192.0.2.0/24"),
                                                .estimate = &estimate,
                                                .route = row->route ? &route : NULL,
