@@ -11,8 +11,8 @@
 /* Destinations with a route in one state that is not in force; applied: TCP does not use it. */
 struct health_routes {
     uint64_t n;
-    struct riptide_route example; /* if there is one, a route that TCP does not use for a rule of
-                                     others; all 0: there is none */
+    /* One that TCP does not use because of a rule of others, if there is one. All 0: n is 0. */
+    struct riptide_route example;
 };
 
 struct health {
