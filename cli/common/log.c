@@ -21,6 +21,7 @@
 static const char *log_program = "";
 static int log_level = LOG_INFO;
 static bool log_is_journal;
+static int log_wait_ms; /* for a reader; below 0: until it reads */
 
 /* sd_daemon(3): the journal's own stream is named by its device and inode. */
 static bool is_journal(void)
@@ -56,6 +57,11 @@ void log_init(const char *program)
 void log_set_level(int level)
 {
     log_level = level;
+}
+
+void log_wait_for_reader(void)
+{
+    log_wait_ms = -1;
 }
 
 static void put_field(FILE *out, const char *name, const char *value)
@@ -99,8 +105,7 @@ void log_event(int level, const struct log_fields *fields, const char *format, .
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    /* A reader that stops must not stop the daemon. */
-    if ((log_is_journal && journal_send(level, fields, text)) || poll(&out, 1, 0) == 0)
+    if ((log_is_journal && journal_send(level, fields, text)) || poll(&out, 1, log_wait_ms) == 0)
         return;
     snprintf(line, sizeof(line), "%s: %s%s%s", log_program, is_named ? log_level_name(level) : "",
              is_named ? ": " : "", text);

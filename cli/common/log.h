@@ -23,6 +23,12 @@ void log_init(const char *program);
 void log_set_level(int level);
 
 /*
+ * Lines are lost where their reader has stopped, which must not stop a daemon. From this call on
+ * they wait for it, as they are the result of a command.
+ */
+void log_wait_for_reader(void);
+
+/*
  * What a line is about, as fields of the journal: RIPTIDE_EVENT, RIPTIDE_DESTINATION,
  * RIPTIDE_WINDOW, RIPTIDE_REASON. NULL, 0: none.
  */

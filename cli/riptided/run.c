@@ -252,6 +252,8 @@ int run_daemon(struct settings *settings)
     int status = EXIT_SUCCESS, r;
 
     log_set_level(settings->log_level);
+    if (settings->once)
+        log_wait_for_reader();
     r = make_daemon(&run.daemon, settings, &error);
     if (r != 0) {
         status = report_refusal(settings, &error, r);

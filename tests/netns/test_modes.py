@@ -2,10 +2,13 @@
 """Files of riptided have the same modes whatever the umask, and the right owner; a dry run writes
 none. riptided keeps the capabilities that it needs, and can gain no others."""
 
+import array
+import fcntl
 import os
 import re
 import stat
 import subprocess
+import termios
 from pathlib import Path
 
 import pytest
@@ -130,3 +133,25 @@ def test_a_dry_run_writes_no_file_and_keeps_no_capability(net, tmp_path, once):
     assert process.returncode == 0 and "destinations loaded: 1" in said
     assert re.search(r"\b203\.0\.113\.1: would be applied: initcwnd \d+ \(1 connection, paper \d+\.\d\)", said)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def unread_bytes(fd):
+    found = array.array("i", [0])
+    fcntl.ioctl(fd, termios.FIONREAD, found)
+    return found[0]
+
+
+def test_windows_of_once_wait_for_a_slow_reader(net, tmp_path):
+    """They are the result of the command; a pipe of one page is full of the first one."""
+    destinations = {f"203.0.{i // 250}.{i % 250 + 1}": 33 for i in range(1000)}
+    write_state(tmp_path / "state", destinations)
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    process = net.host.start(RIPTIDED, "--dry-run", "--once", "--apply", "routes", "--state", tmp_path / "state",
+                             "--control", "none", stderr=writing)
+    os.close(writing)
+    with open(reading, encoding="ascii") as lines:
+        wait_until(lambda: unread_bytes(reading), "a full pipe")
+        said = lines.read()
+    assert process.wait(DEADLINE_S) == 0
+    assert len(re.findall(r"\b203\.0\.\d+\.\d+: would be applied: ", said)) == len(destinations)
