@@ -115,7 +115,8 @@ def test_status_names_the_cgroup_that_connections_are_outside_of(net, cgroup, da
         def closed():
             figures = figures_of(net.host.run(RIPTIDE, "metrics").stdout)
             return [figures[f"riptide_closed_connections_total{{opened={how}}}"] for how in ("with_window", "without")]
-        wait_until(lambda: min(closed()) > 4, "the ends of those that made it ok")
+        # Of those that made it ok one may have been held out.
+        wait_until(lambda: net.short("203.0.113.1") or min(closed()) > 4, "the ends of those that made it ok")
         assert status()["apply"]["not_noted"] == 0
 
 
