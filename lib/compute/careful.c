@@ -3,9 +3,10 @@
  * Policy "careful": slow start and AIMD, but from connection to connection.
  *
  * The evidence is the first flight of each connection: the segments that it sent of its initial
- * window. Flights that fill the window and lose nothing raise it for later connections. Where
- * flights lose, later ones are paced first; where paced ones lose as well, the window is cut. A
- * loss counts by the round trips that it cost. Flights that share a round trip count as one.
+ * window. A window begins at START_CWND. Flights that fill it and lose nothing raise it for later
+ * connections. Where flights lose, later ones are paced first; where paced ones lose as well, the
+ * window is cut. A loss counts by the round trips that it cost. Against a window, flights that
+ * share a round trip count as one.
  *
  * The file has the constants first, by what they decide, and then the memory of a destination. It
  * goes on with what one connection shows of its first flight, whether that connection is of the
@@ -23,17 +24,18 @@
  *
  * `against` counts towards pacing or a cut. A lossy flight adds a step, and any other flight takes
  * 1 away. So with steps of 4 it rises where more than a fifth of the flights lose, and with steps
- * of 2 where more than a third do. Fewer losses are tolerated: other traffic fills a path at times,
- * and smaller flights would lose then as well.
+ * of 2 where more than a third do. Below that, losses are put up with: other traffic fills a path
+ * at times, and smaller flights would lose then as well.
  */
 enum {
-    /* The value of `against` at which the window is too large, and at which it stops. */
+    /* The value of `against` at which the window is too large. It goes no higher. */
     TOO_LARGE = 16,
-    /* The step for a lossy flight that left at once, if its losses cost no more round trips. */
+    /* The least step for a lossy flight that left at once. Its cost in round trips may raise it. */
     STEP_AT_ONCE = 4,
     /*
-     * Likewise for a paced one. It is smaller, as a paced window that is too large is cut. To pace
-     * costs at most half a round trip, but a cut where other traffic fills the path helps nobody.
+     * Likewise for a paced one. It is smaller, as the answer to it is a cut, and not pacing. To
+     * pace a flight costs at most a round trip, but the cut of a window that other traffic fills
+     * helps nobody.
      */
     STEP_PACED = 2,
     /* The largest step. It is below TOO_LARGE, so that no flight alone makes a window too large. */
@@ -43,8 +45,8 @@ enum {
 
 /*
  * A raise needs `wait` flights that fit, and a window that is `wait` seconds old. Flights alone do
- * not suffice: of those that open together the ones with losses end last. A cut doubles `wait`, and
- * a raise that follows a raise halves it.
+ * not suffice: of connections that open together, those with losses close last, so that the first
+ * ones to be seen fit. A cut doubles `wait`, and a raise that follows a raise halves it.
  */
 enum {
     WAIT_MIN = 4,
@@ -56,9 +58,9 @@ enum {
  * Where connections are rare, four flights that fit may take hours. So a window that was never cut
  * needs only WAIT_WHEN_OLD of them once it is OLD_MS old.
  *
- * The age decides, and not how rare connections are. Where many open and a third of the paced ones
- * lose, `against` does not rise, and `fitting` reaches 2 now and then. Then the window doubles
- * every 30 s until more than a third lose.
+ * The age decides, and not how rare connections are, so this holds where many open as well. If a
+ * third of the paced ones lose, `against` does not rise, but `fitting` still reaches 2 now and
+ * then. Such a window doubles every 30 s until more than a third lose.
  */
 enum {
     OLD_MS = 30000,
@@ -69,14 +71,15 @@ enum {
 enum { MEAN_S = 4 };
 
 /*
- * Where connections are rare, what doubled too far would lose for hours. So a lossy flight counts
- * twice if it is the first one of its second, and that rate is at most RARE_PER_4S.
+ * Where connections are rare, a window that doubled too far would lose for hours. So the least step
+ * is doubled for a flight that is the first one counted in its second, where per_4s is at most
+ * this.
  */
 enum { RARE_PER_4S = 2 };
 
 /*
- * Flights that are on the path within so many round trips share one queue and lose together, so a
- * step is divided by their number.
+ * Flights that are on the path within so many round trips share one queue and lose together. So
+ * what each adds to `against`, or takes away, is divided by their number. `fitting` is not divided.
  */
 enum { SHARED_ROUND_TRIPS = 2 };
 
@@ -101,11 +104,11 @@ enum { LOSSY_PART = 50 };
  * window has grown and met losses of its own.
  */
 enum {
-    /* The longest such connection, in initial windows, if ssthresh is known. */
+    /* The longest such connection, as a multiple of its initial window, if ssthresh is known. */
     WINDOWS_WITH_SSTHRESH = 8,
     /* Likewise if it is not known, as with bbr: its losses may be those of any flight. */
     WINDOWS_WITHOUT = 4,
-    /* The longest one, in ssthresh, whose ssthresh shows that the losses came after the flight. */
+    /* The longest one, as a multiple of ssthresh, whose ssthresh shows a later flight lost. */
     TIMES_SSTHRESH = 16,
 };
 
@@ -124,7 +127,10 @@ enum {
      */
     OTHER_PATH_MIN = 8,
     OTHER_PATH_S = 8,
-    /* Each second the largest segment size loses a 64th: without new ones it halves in 45 s. */
+    /*
+     * Each second the largest segment size loses a 64th: without new ones it halves in 45 s. A
+     * single gap in samples halves it at most.
+     */
     MSS_FADES_S = 64,
 };
 
@@ -156,7 +162,7 @@ enum flight {
 };
 
 /* Which flight of a connection met its losses. */
-enum losses { FIRST_FLIGHT, LATER_FLIGHT, ANY_FLIGHT };
+enum losses { FIRST_FLIGHT, LATER_FLIGHT, UNKNOWN_FLIGHT };
 
 static bool has_ssthresh(const struct riptide_sample *sample)
 {
@@ -169,15 +175,15 @@ static enum losses find_losses(const struct riptide_sample *sample, uint64_t onc
     const uint64_t window = sample->initcwnd, ssthresh = sample->ssthresh_segs;
 
     if (!has_ssthresh(sample))
-        return once > WINDOWS_WITHOUT * window ? ANY_FLIGHT : FIRST_FLIGHT;
+        return once > WINDOWS_WITHOUT * window ? UNKNOWN_FLIGHT : FIRST_FLIGHT;
     /*
      * A loss in the first flight meets a congestion window of less than two of ours. Cubic leaves
      * 0.7 of it in ssthresh, rounded down (RFC 9438, section 4.6). Above 1.4 windows the loss came
      * later.
      */
     if (10 * (ssthresh + 1) > 14 * window)
-        return once > TIMES_SSTHRESH * ssthresh ? ANY_FLIGHT : LATER_FLIGHT;
-    return once > WINDOWS_WITH_SSTHRESH * window ? ANY_FLIGHT : FIRST_FLIGHT;
+        return once > TIMES_SSTHRESH * ssthresh ? UNKNOWN_FLIGHT : LATER_FLIGHT;
+    return once > WINDOWS_WITH_SSTHRESH * window ? UNKNOWN_FLIGHT : FIRST_FLIGHT;
 }
 
 /* What the counters of a connection show about its first flight. */
@@ -200,13 +206,13 @@ static enum flight classify(const struct riptide_sample *sample)
     switch (find_losses(sample, once)) {
     case LATER_FLIGHT:
         return FILLED;
-    case ANY_FLIGHT:
+    case UNKNOWN_FLIGHT:
         return NO_FLIGHT;
     case FIRST_FLIGHT:
         break;
     }
     /*
-     * Without ssthresh the losses may be of any flight, so they are set against all that was sent.
+     * Without ssthresh FIRST_FLIGHT is only a guess, so losses are set against all that was sent.
      */
     if (lost * LOSSY_PART > (has_ssthresh(sample) ? first : once))
         return LOSSY;
@@ -215,8 +221,9 @@ static enum flight classify(const struct riptide_sample *sample)
 
 /*
  * The round trips that losses cost a closed connection: its time with data in flight, less what
- * slow start from its window takes without losses. A tail that is lost on a short path waits for a
- * timer of many round trips. The cost of an open connection is not known yet, and is 0.
+ * slow start takes for all that it sent, rounded up. Retransmissions are sent as well: so one that
+ * sent a window and resent a part of it has a round trip free. A tail that is lost on a short path
+ * waits for a timer of many round trips. The cost of an open connection is not known yet, and is 0.
  */
 static double round_trips_lost(const struct riptide_sample *sample)
 {
@@ -260,14 +267,17 @@ static double flights_per_s(const struct careful *careful, uint64_t interval_ns)
 }
 
 /* RFC 9959 takes a round trip below half, or above ten times, for another path's. */
-static bool is_other_path(uint64_t now_us, uint64_t known_us)
+static bool is_other_path(uint64_t rtt_us, uint64_t path_us)
 {
-    bool is_jitter = now_us <= JITTER_US && known_us <= JITTER_US;
+    bool is_jitter = rtt_us <= JITTER_US && path_us <= JITTER_US;
 
-    return known_us > 0 && !is_jitter && (now_us > 10 * known_us || 2 * now_us < known_us);
+    return path_us > 0 && !is_jitter && (rtt_us > 10 * path_us || 2 * rtt_us < path_us);
 }
 
-/* Forgets all but the rate of flights. The window begins anew in the tick. */
+/*
+ * Forgets all but the rate of flights, and begins with this round trip time; 0: unknown. The window
+ * begins anew in the tick.
+ */
 static void forget(struct careful *careful, uint32_t min_rtt_us)
 {
     *careful = (struct careful){ .min_rtt_us = min_rtt_us,
@@ -283,14 +293,14 @@ static void forget(struct careful *careful, uint32_t min_rtt_us)
  */
 static bool follow_rtt(struct careful *careful, const struct riptide_sample *sample)
 {
-    const uint64_t now_us = sample->min_rtt_us;
-    const bool is_proxy = now_us < PROXY_RTT_US && 10 * now_us < careful->min_rtt_us;
-    const bool is_other = is_other_path(now_us, careful->min_rtt_us);
+    const uint64_t rtt_us = sample->min_rtt_us;
+    const bool is_proxy = rtt_us < PROXY_RTT_US && 10 * rtt_us < careful->min_rtt_us;
+    const bool is_other = is_other_path(rtt_us, careful->min_rtt_us);
     const double needed = greater(OTHER_PATH_MIN, OTHER_PATH_S * flights_per_s(careful, 0));
 
     if (is_proxy)
         return false;
-    /* Each connection counts once: an idle one keeps the smallest round trip of a former path. */
+    /* Only its first sample counts: an idle one shows the round trip of a former path for long. */
     if (!sample->shown)
         careful->n_other_paths = is_other ? (uint8_t)(careful->n_other_paths + 1) : 0;
     /* Without a window there is nothing that another path could spoil. */
@@ -298,7 +308,7 @@ static bool follow_rtt(struct careful *careful, const struct riptide_sample *sam
         return false;
     if (is_other)
         forget(careful, 0);
-    if (careful->min_rtt_us == 0 || now_us < careful->min_rtt_us)
+    if (careful->min_rtt_us == 0 || rtt_us < careful->min_rtt_us)
         careful->min_rtt_us = sample->min_rtt_us;
     return true;
 }
@@ -350,16 +360,16 @@ static bool is_of_window(const struct riptide_policy_input *input,
 static bool is_outdated(const struct careful *careful, const struct riptide_policy_input *input,
                         const struct riptide_sample *sample)
 {
-    const bool is_present = is_of_window(input, sample);
-    const bool is_from_before_a_cut = !is_present && sample->initcwnd > input->cwnd;
+    const bool is_of_window_now = is_of_window(input, sample);
+    const bool is_from_before_a_cut = !is_of_window_now && sample->initcwnd > input->cwnd;
     const bool is_paced_otherwise = sample->paced != careful->is_paced;
     const bool is_changing = age_ms(careful, input->now_ns) < 1000 * WAIT_MIN;
 
     /*
-     * Some seconds after the change a flight of the present window counts, paced or not. Flights by
-     * a route are never paced, nor those of an application with a pace of its own.
+     * WAIT_MIN seconds after the change a flight of the present window counts, paced or not. Those
+     * by a route are never paced, nor those of an application with a pace of its own.
      */
-    return is_from_before_a_cut || (is_paced_otherwise && (!is_present || is_changing));
+    return is_from_before_a_cut || (is_paced_otherwise && (!is_of_window_now || is_changing));
 }
 
 /* The step of `against` for a lossy flight, before it is divided. */
@@ -371,7 +381,7 @@ static double lossy_step(const struct careful *careful, const struct riptide_sam
     return lesser(greater(is_rare ? 2 * least : least, round_trips_lost(sample)), STEP_MAX);
 }
 
-/* Flights that share the queue of the path with one: as many as open in SHARED_ROUND_TRIPS. */
+/* How many flights share the queue, this one included: as many as open in SHARED_ROUND_TRIPS. */
 static double flights_in_queue(const struct careful *careful, uint64_t interval_ns)
 {
     const double flights =
@@ -393,7 +403,7 @@ static void count_against(struct careful *careful, uint64_t interval_ns,
 static void count_fitting(struct careful *careful, const struct riptide_policy_input *input,
                           const struct riptide_sample *sample, enum flight flight)
 {
-    /* A smaller flight does not show that the larger window fits. What it lost counts. */
+    /* A smaller flight that fits does not show that the window fits. One that lost counts. */
     const bool is_smaller = !is_of_window(input, sample) && sample->initcwnd < input->cwnd;
     int fitting = careful->fitting;
 
@@ -408,16 +418,16 @@ static void count_fitting(struct careful *careful, const struct riptide_policy_i
 static void judge(struct careful *careful, const struct riptide_policy_input *input,
                   const struct riptide_sample *sample, enum flight flight)
 {
-    /* It depends on when pacing changed, which begin_judging may overwrite. */
+    /* is_outdated reads changed_ms, which begin_judging may set below. */
     const bool says_nothing = is_outdated(careful, input, sample);
 
     /* A hint or another bound has changed the window. */
     if (careful->judged_cwnd > 0 && careful->judged_cwnd != input->cwnd)
         begin_judging(careful, input->now_ns);
     careful->judged_cwnd = (uint16_t)input->cwnd;
-    /* As many as per_4s can hold for a second. */
+    /* The bound keeps per_4s, which is MEAN_S times the flights of a second, within 16 bits. */
     careful->flights = (uint16_t)lesser(careful->flights + 1, UINT16_MAX / MEAN_S);
-    /* A window that was found too large is lowered by the tick, whatever else the round brings. */
+    /* The tick will lower a window that is too large, whatever other flights show until then. */
     if (says_nothing || careful->against >= TOO_LARGE)
         return;
     count_against(careful, input->interval_ns, sample, flight);
@@ -465,13 +475,16 @@ static void end_pacing(struct careful *careful, const struct riptide_policy_inpu
 
 static void cut_window(struct careful *careful, const struct riptide_policy_input *input)
 {
-    /* The window within bounds has lost. The base route's may hold it above careful->cwnd. */
-    const double lost = input->cwnd, before = greater((double)careful->cwnd, lost);
-    /* Smaller paced flights lose as much to other traffic (docs/policies.md has the figures). */
+    /* Flights of the window within bounds lost. A base route may hold it above careful->cwnd. */
+    const double failed = input->cwnd, before = greater((double)careful->cwnd, failed);
+    /*
+     * No paced window is cut below START_CWND: smaller flights lose as much to other traffic
+     * (docs/policies.md has the figures).
+     */
     const double min = careful->is_paced ? START_CWND : input->config->cwnd_min;
 
     /* A window that is below the minimum already, by a hint, is not raised by a cut. */
-    careful->cwnd = (float)lesser(before, greater(lost * cut, min));
+    careful->cwnd = (float)lesser(before, greater(failed * cut, min));
     careful->wait = (uint8_t)lesser(2 * careful->wait, WAIT_MAX);
     careful->is_cut = true;
 }
@@ -496,7 +509,7 @@ static void raise(struct careful *careful, const struct riptide_policy_input *in
 
     if (careful->is_cut)
         next = greater(growth * cwnd, cwnd + 1);
-    /* A bound holds the window below what fits. */
+    /* A bound holds the window below careful->cwnd, which is raised already. */
     if (next <= (double)careful->cwnd)
         return;
     careful->cwnd = (float)lesser(next, RIPTIDE_CWND_LIMIT);
@@ -511,8 +524,8 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     struct careful *careful = memory;
     const uint32_t window_age_ms = age_ms(careful, input->now_ns);
     const bool is_old = !careful->is_cut && window_age_ms >= OLD_MS;
-    const uint32_t wait = is_old ? WAIT_WHEN_OLD : careful->wait;
-    const bool is_raise_due = careful->fitting >= wait && window_age_ms >= 1000 * wait;
+    const uint32_t needed = is_old ? WAIT_WHEN_OLD : careful->wait;
+    const bool is_raise_due = careful->fitting >= needed && window_age_ms >= 1000 * needed;
     const bool is_too_large = careful->against >= TOO_LARGE && input->cwnd > 0;
     const bool can_pace = input->can_pace && careful->min_rtt_us >= PACING_RTT_MIN_US;
 
@@ -527,7 +540,7 @@ static double careful_combine(const struct riptide_policy_input *input, void *me
     return (double)careful->cwnd;
 }
 
-/* The loaded window stays until flights show the contrary: it was proven, or is a step above. */
+/* The loaded window stays until flights show the contrary: it was proven, or is one raise above. */
 static void careful_restore(const struct riptide_policy_input *input, void *memory,
                             const struct riptide_estimate *loaded)
 {
@@ -536,7 +549,7 @@ static void careful_restore(const struct riptide_policy_input *input, void *memo
         .min_rtt_us = loaded->min_rtt_us,
         .wait = WAIT_MIN,
         .is_paced = loaded->pacing_percent == 100,
-        /* No window begins below START_CWND, so that one below it was cut. */
+        /* No window begins below START_CWND. So one that is below it was cut. */
         .is_cut = loaded->may_lower || loaded->smoothed < START_CWND,
     };
     begin_judging(memory, input->now_ns);
