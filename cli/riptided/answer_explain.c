@@ -71,7 +71,8 @@ static json_t *window_json(struct daemon *daemon, const struct riptide_estimate 
 {
     json_t *answer, *min_rtt_ms;
 
-    if (!estimate)
+    /* Of a destination that was not learned only a hint that is `off` is known. */
+    if (!estimate || estimate->updated_ns == 0)
         return json_null();
     answer = json_object();
     min_rtt_ms = estimate->min_rtt_us > 0 ? json_real(estimate->min_rtt_us / 1e3) : json_null();

@@ -307,7 +307,8 @@ int riptide_estimator_remove_hint(struct riptide_estimator *estimator,
 /*
  * Copies the estimate of a destination, or of the destination that contains a peer. cwnd 0: it has
  * no window, and the rest says why. Outcomes: RIPTIDE_E_UNKNOWN: it has neither a window nor
- * samples within the time to live.
+ * samples within the time to live, and no hint that is `off`. Of one that has such a hint alone
+ * updated_ns is 0.
  */
 int riptide_estimator_find(const struct riptide_estimator *estimator,
                            const struct riptide_prefix *dst, struct riptide_estimate *estimate);

@@ -88,22 +88,14 @@ static uint32_t max_of(const struct riptide_hint *hint, uint32_t otherwise)
     return hint->cwnd_max > 0 ? hint->cwnd_max : otherwise;
 }
 
-/*
- * The base route's window is the lower bound, unless losses have shown it to be too large. The
- * upper bound prevails, as a hint can be below the lower one.
- */
-void estimate_bound(const struct hints *hints, struct riptide_estimate *estimate)
+bool hints_bound(const struct hints *hints, struct riptide_estimate *estimate)
 {
     static const struct hint none;
     uint32_t i = find_around(hints, find_last(hints, &estimate->dst), &estimate->dst);
     const struct hint *within = i == NONE ? &none : &hints->list[i];
     const struct riptide_hint *kept = within->kept, *cap = within->cap;
     bool is_of_hint = kept && (kept->off || kept->cwnd_max > 0);
-    double cwnd;
 
-    /* The configuration's maximum limits growth; it does not lower the window of a base route. */
-    if (estimate->cwnd_max < estimate->base_cwnd)
-        estimate->cwnd_max = estimate->base_cwnd;
     if (kept) {
         estimate->hint = kept->dst;
         estimate->cwnd_max = max_of(kept, estimate->cwnd_max);
@@ -117,17 +109,34 @@ void estimate_bound(const struct hints *hints, struct riptide_estimate *estimate
     }
     if (estimate->cwnd_min > estimate->cwnd_max)
         estimate->cwnd_min = estimate->cwnd_max;
+    if (estimate->cwnd_max == 0)
+        estimate->reason = RIPTIDE_REASON_OFF;
+    return is_of_hint;
+}
+
+/*
+ * The base route's window is the lower bound, unless losses have shown it to be too large. The
+ * upper bound prevails, as a hint can be below the lower one.
+ */
+void estimate_bound(const struct hints *hints, struct riptide_estimate *estimate)
+{
+    bool is_of_hint;
+    double cwnd;
+
+    /* The configuration's maximum limits growth; it does not lower the window of a base route. */
+    if (estimate->cwnd_max < estimate->base_cwnd)
+        estimate->cwnd_max = estimate->base_cwnd;
+    is_of_hint = hints_bound(hints, estimate);
     cwnd = greater(estimate->smoothed, estimate->cwnd_min);
     cwnd = greater(cwnd, window_floor(estimate->base_cwnd, estimate->may_lower));
     if (cwnd > estimate->cwnd_max) {
         cwnd = estimate->cwnd_max;
         /* cwnd_max of the configuration does not lower a window on purpose. */
         estimate->may_lower |= is_of_hint;
-        if (is_of_hint && estimate->cwnd_max <= window_without_us(estimate->base_cwnd))
+        if (estimate->cwnd_max > 0 && is_of_hint &&
+            estimate->cwnd_max <= window_without_us(estimate->base_cwnd))
             estimate->reason = RIPTIDE_REASON_HELD_BACK;
     }
-    if (estimate->cwnd_max == 0)
-        estimate->reason = RIPTIDE_REASON_OFF;
     estimate->cwnd = (uint32_t)(cwnd + 0.5);
 }
 

@@ -40,6 +40,12 @@ int hints_remove(struct hints *hints, const struct riptide_prefix *dst);
 bool hints_expire(struct hints *hints, uint64_t now_ns);
 
 /*
+ * Narrows the bounds of an estimate, which so far are the configuration's, by hints, and names the
+ * hint. Sets its reason if that is `off`. Returns whether cwnd_max is of a hint.
+ */
+bool hints_bound(const struct hints *hints, struct riptide_estimate *estimate);
+
+/*
  * Bounds `smoothed` of an estimate, whose bounds so far are the configuration's, by hints and by the
  * base route, to its cwnd. Sets its reason if a hint leaves no window, or none that is larger.
  */

@@ -123,6 +123,7 @@ static struct riptide_estimate estimate_anew(const struct riptide_estimator *est
         /* Of one that expired nothing is kept but what is to be popped. */
         estimate.reason =
             destination->updated_ns > 0 ? RIPTIDE_REASON_NOT_LEARNED : RIPTIDE_REASON_EXPIRED;
+        hints_bound(&estimator->hints, &estimate);
         return estimate;
     }
     estimate.smoothed = destination->smoothed;
@@ -435,16 +436,21 @@ RIPTIDE_PUBLIC int riptide_estimator_find(const struct riptide_estimator *estima
                                           struct riptide_estimate *estimate)
 {
     const struct riptide_estimator_config *config = &estimator->config;
-    struct riptide_prefix group = *dst;
+    struct riptide_estimate unknown = { .dst = *dst, .cwnd_max = config->cwnd_max };
     uint32_t slot;
 
     /* Where destinations are prefixes, a peer is not one itself. */
     if (prefix_is_host(dst))
-        group = prefix_of(dst, config->prefix_len4, config->prefix_len6);
-    slot = prefix_table_find(&estimator->table, &group);
-    if (slot == NONE || !is_known(destination_at(estimator, slot)))
+        unknown.dst = prefix_of(dst, config->prefix_len4, config->prefix_len6);
+    slot = prefix_table_find(&estimator->table, &unknown.dst);
+    if (slot != NONE && is_known(destination_at(estimator, slot))) {
+        *estimate = estimate_of(estimator, destination_at(estimator, slot));
+        return 0;
+    }
+    hints_bound(&estimator->hints, &unknown);
+    if (unknown.reason != RIPTIDE_REASON_OFF)
         return RIPTIDE_E_UNKNOWN;
-    *estimate = estimate_of(estimator, destination_at(estimator, slot));
+    *estimate = unknown;
     return 0;
 }
 

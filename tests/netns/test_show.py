@@ -137,6 +137,18 @@ def test_hint_that_holds_a_window_back_is_named(net):
 
 
 def test_destination_that_lost_its_place_is_named(net):
+        assert table(net.host)[1] == "0 with a window; 1 without"
+
+
+def test_hint_or_section_that_is_off_is_named_before_anything_is_learned(net):
+    with Daemon(net.host, config="[prefix 198.51.100.0/24]\noff = yes\n"):
+        net.host.run(RIPTIDE, "hint", "203.0.113.0/24", "--off", "--for", "1h")
+        for dst, prefix, remedy in ((V4, "203.0.113.0/24", "riptide hint lists hints"),
+                                    ("198.51.100.1", "198.51.100.0/24",
+                                     "change that section of the file, and restart riptided")):
+            said = derived(net.host, dst)
+            assert labelled("why", f"windows are off for {prefix}\n") in said
+            assert labelled("do", f"{remedy}\n") in said
     with Daemon.learned(net, {V4: 30}, *BY_ROUTES, "--max-destinations", "1"):
         net.reset(net.connections[0])
         net.learned("198.51.100.1", 30)

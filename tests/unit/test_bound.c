@@ -226,6 +226,30 @@ TEST(hint_that_leaves_no_more_than_without_us_is_the_reason)
     }
 }
 
+/* Nor where connections have shown nothing, or had a window that has expired. */
+TEST(hint_that_is_off_is_the_reason_before_anything_is_learned)
+{
+    const struct riptide_hint off = { .dst = prefix("192.0.2.0/24"), .off = true };
+    const struct riptide_prefix inside = prefix("192.0.2.1"), outside = prefix("192.0.3.1");
+    struct riptide_estimate estimate;
+    ESTIMATOR *estimator = estimator_of_policy("paper");
+
+    cap(estimator, "192.0.3.0/24", 10, 10 * S);
+    set_hint(estimator, off);
+    assert_int_equal(riptide_estimator_find(estimator, &inside, &estimate), 0);
+    assert_int_equal(estimate.reason, RIPTIDE_REASON_OFF);
+    assert_int_equal(estimate.hint.len, 24);
+    assert_true(estimate.cwnd == 0 && estimate.updated_ns == 0);
+    assert_memory_equal(&estimate.dst, &inside, sizeof(inside));
+    assert_int_equal(riptide_estimator_find(estimator, &outside, &estimate), RIPTIDE_E_UNKNOWN);
+    learn(estimator, 40, 1 * S);
+    assert_int_equal(explain(estimator).reason, RIPTIDE_REASON_OFF);
+    tick_at(estimator, 1000 * S);
+    assert_int_equal(explain(estimator).reason, RIPTIDE_REASON_OFF);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &off.dst), 0);
+    assert_int_equal(riptide_estimator_find(estimator, &inside, &estimate), RIPTIDE_E_UNKNOWN);
+}
+
 TEST(window_below_its_base_is_popped_again_where_that_is_learned)
 {
     ESTIMATOR *estimator = estimator_of_policy("paper");

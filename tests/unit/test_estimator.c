@@ -120,6 +120,10 @@ TEST(samples_that_are_all_left_out_are_explained)
     assert_int_equal(why.left_out[RIPTIDE_LEFT_OUT_UNMEASURED - 1], 1);
     assert_int_equal(why.cwnd, 0);
     assert_int_equal(why.reason, RIPTIDE_REASON_NOT_LEARNED);
+    set_hint(estimator, (struct riptide_hint){ .dst = dst, .off = true });
+    assert_int_equal(explain(estimator).reason, RIPTIDE_REASON_OFF);
+    assert_int_equal(explain(estimator).updated_ns, 1 * S);
+    assert_int_equal(riptide_estimator_remove_hint(estimator, &dst), 0);
     assert_true(why.smoothed == 0);
     assert_int_equal(why.cwnd_max, 100);
     assert_int_equal(why.updated_ns, 1 * S);
