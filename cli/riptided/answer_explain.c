@@ -211,25 +211,19 @@ static void explain(struct daemon *daemon, const struct kernel_route *kernel,
 static uint32_t find_start(struct daemon *daemon, const struct kernel_route *kernel,
                            const struct riptide_window *window, struct explanation *found)
 {
-    const bool is_dry = daemon->settings->applier.dry_run;
-    const bool is_lowered = window->estimate && window->estimate->may_lower;
-    uint32_t by_route = kernel->initcwnd ? kernel->initcwnd : TCP_INIT_CWND;
-    uint32_t by_program = 0;
+    struct riptide_window given = *window;
 
     if (kernel->error) {
         snprintf(found->reason, sizeof(found->reason), "the kernel has no route: %s",
                  strerror(-kernel->error));
         return 0;
     }
-    if (placed_is_in_force(window->program) && !is_dry)
-        by_program = window->program->initcwnd;
-    if (by_program == 0) {
-        if (!kernel->is_ours)
-            explain(daemon, kernel, window, found);
-        return by_route;
-    }
-    /* Without losses or a hint the program leaves a larger window of the route. */
-    return by_program > by_route || is_lowered ? by_program : by_route;
+    if (daemon->settings->applier.dry_run)
+        given.program = NULL;
+    if (!kernel->is_ours &&
+        (window->reason_code != RIPTIDE_REASON_NONE || !placed_is_in_force(given.program)))
+        explain(daemon, kernel, window, found);
+    return riptide_window_get_start(&given, kernel->initcwnd);
 }
 
 json_t *answer_explain(struct daemon *daemon, const struct request *request,

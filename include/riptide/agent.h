@@ -212,6 +212,13 @@ int riptide_agent_find(struct riptide_agent *agent, const struct riptide_prefix 
                        const struct riptide_window **windowp);
 
 /*
+ * Returns with how many segments new connections start whose route has an initcwnd of
+ * route_initcwnd; 0: it sets none, as the kernel has 10 then. Without losses or a hint the program
+ * leaves a larger window of the route. A window of a dry run counts as given.
+ */
+uint32_t riptide_window_get_start(const struct riptide_window *window, uint32_t route_initcwnd);
+
+/*
  * Walks over all destinations that riptide_estimator_next walks over; *cursor begins at 0. Outcomes:
  * RIPTIDE_E_DONE after the last.
  */

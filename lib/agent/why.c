@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Of all that the stages say of a destination, the one reason why it has no window. Pure. */
+/*
+ * Of all that the stages say of a destination, the one reason why it has no window; and the window
+ * with which connections start. Pure.
+ */
 #include "parts.h"
 #include "prefix.h"
+#include "window_rules.h"
 
 /*
  * Why nothing is known of a destination that had a window; NONE: it is not known to have had one.
@@ -40,6 +44,19 @@ static bool is_in_force(const struct riptide_route *route)
 {
     return route && route->state == RIPTIDE_ROUTE_APPLIED &&
            route->reason_code == RIPTIDE_REASON_NONE;
+}
+
+RIPTIDE_PUBLIC uint32_t riptide_window_get_start(const struct riptide_window *window,
+                                                 uint32_t route_initcwnd)
+{
+    const uint32_t by_route = window_without_us(route_initcwnd);
+    const bool may_lower = window->estimate && window->estimate->may_lower;
+    uint32_t floor;
+
+    if (!is_in_force(window->program))
+        return by_route;
+    floor = window_floor(by_route, may_lower);
+    return window->program->initcwnd > floor ? window->program->initcwnd : floor;
 }
 
 enum riptide_reason why_not_given(const struct riptide_window *window,

@@ -15,12 +15,13 @@ static inline uint32_t window_without_us(uint32_t base_cwnd)
 }
 
 /*
- * The least that a destination gets: what it has without us, as the owner of its base route knows
- * the path. Only what lowers a window on purpose, losses or a hint, goes below.
+ * The least that a destination gets: its window without us, 0 where that is not known, as the owner
+ * of its base route knows the path. Only what lowers a window on purpose, losses or a hint, goes
+ * below.
  */
-static inline uint32_t window_floor(uint32_t base_cwnd, bool may_lower)
+static inline uint32_t window_floor(uint32_t without_us, bool may_lower)
 {
-    return may_lower ? 0 : base_cwnd;
+    return may_lower ? 0 : without_us;
 }
 
 /*

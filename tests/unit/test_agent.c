@@ -366,6 +366,37 @@ TEST(of_all_reasons_the_one_that_keeps_the_window_away_is_given)
     }
 }
 
+/* By the rule that the program follows as well (test_program.py). */
+TEST(connections_start_with_the_larger_window_unless_it_may_be_lowered)
+{
+    static const struct {
+        uint32_t program, route;
+        bool may_lower;
+        enum riptide_reason program_reason;
+        uint32_t start;
+    } cases[] = {
+        { 40, 0, false, 0, 40 },
+        { 40, 60, false, 0, 60 },
+        { 40, 60, true, 0, 40 },
+        { 40, 60, true, RIPTIDE_REASON_PAUSED, 60 },
+        { 5, 0, false, 0, 10 },
+        { 5, 0, true, 0, 5 },
+        { 40, 0, false, RIPTIDE_REASON_PAUSED, 10 },
+    };
+
+    EACH(row, cases) {
+        const struct riptide_estimate estimate = { .may_lower = row->may_lower };
+        const struct riptide_route program = { .state = RIPTIDE_ROUTE_APPLIED,
+                                               .initcwnd = row->program,
+                                               .reason_code = row->program_reason };
+        const struct riptide_window window = { .estimate = &estimate, .program = &program };
+
+        assert_row(riptide_window_get_start(&window, row->route) == row->start);
+    }
+    assert_int_equal(riptide_window_get_start(&(struct riptide_window){ .estimate = NULL }, 17),
+                     17);
+}
+
 /* In place of the sockets that hear of changes of routes: one that can never be read. */
 static void break_notifications(void)
 {
