@@ -119,8 +119,11 @@ static int verify(const struct command_options *options, const struct riptide_pr
     }
     /* A rule of others may keep it from the route. */
     has_ours = opening.initcwnd > 0 && opening.initcwnd == info.tcpi_snd_cwnd;
-    if (!has_ours)
+    if (!has_ours || opening.how == OPENING_PROGRAM)
         answer = client_get(options, json_pack("{s:s, s:s}", "request", "explain", "dst", address));
+    /* What the program gives may be no more than without it, as a hint holds it back. */
+    if (has_ours && opening.how == OPENING_PROGRAM)
+        has_ours = *text_of(answer, "reason") == '\0';
     text_line("%s: %s port %u starts with %u segments", has_ours ? "applied" : "other", address,
               port, info.tcpi_snd_cwnd);
     if (!has_ours)

@@ -26,7 +26,9 @@ static json_t *columns_json(void)
  */
 static json_t *row_json(const struct riptide_window *window, bool is_off)
 {
-    bool (*const is_given)(const struct riptide_route *) =
+    /* One that is held back to what connections have without us is none. */
+    const bool is_given = is_off || window->reason_code == RIPTIDE_REASON_NONE;
+    bool (*const is_of)(const struct riptide_route *) =
         is_off ? placed_is_applied : placed_is_in_force;
     const struct riptide_estimate nothing = { .samples = 0 };
     const struct riptide_estimate *estimate = window->estimate ? window->estimate : &nothing;
@@ -34,12 +36,12 @@ static json_t *row_json(const struct riptide_window *window, bool is_off)
     char dst[RIPTIDE_PREFIX_TEXT_BYTES];
     uint32_t by = 0; /* enum riptide_backend */
 
-    if (is_given(window->route)) {
+    if (is_given && is_of(window->route)) {
         given = window->route;
         by |= window->route->backend;
     }
     /* The program decides where both give one. */
-    if (is_given(window->program)) {
+    if (is_given && is_of(window->program)) {
         given = window->program;
         by |= window->program->backend;
     }

@@ -65,8 +65,16 @@ enum riptide_reason why_not_given(const struct riptide_window *window,
     const struct riptide_route *route = window->route, *program = window->program;
     const bool takes_prefixes = riptide_backend_traits(backends) & RIPTIDE_TAKES_PREFIXES;
 
-    if (is_in_force(program) || is_in_force(route))
-        return RIPTIDE_REASON_NONE;
+    if (is_in_force(program) || is_in_force(route)) {
+        const struct riptide_route *given = is_in_force(program) ? program : route;
+
+        if (not_learned != RIPTIDE_REASON_HELD_BACK)
+            return RIPTIDE_REASON_NONE;
+        /* A bound may also lower the window below what connections have without us. */
+        return given->initcwnd == window_without_us(window->estimate->base_cwnd)
+                   ? not_learned
+                   : RIPTIDE_REASON_NONE;
+    }
     if (!window->estimate || window->estimate->cwnd == 0)
         return not_learned;
     if (program && program->reason_code != RIPTIDE_REASON_NONE)

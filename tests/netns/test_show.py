@@ -129,14 +129,14 @@ def test_window_that_has_expired_is_named(net):
         wait_until(lambda: why in derived(net.host, V4), "its end")
 
 
-def test_hint_that_holds_a_window_back_is_named(net):
-    with Daemon.learned(net, {V4: 30}, *BY_ROUTES):
+@pytest.mark.parametrize("backend", ["routes", "program"])
+def test_hint_that_holds_a_window_back_is_named(net, daemon, backend):
+    net.learned(V4, 30)
+    with daemon(backend):
+        wait_given(V4)
         net.host.run(RIPTIDE, "hint", V4, "--max", "10", "--for", "1h")
         wait_until(lambda: labelled("why", f"windows are held back for {V4}\n") in derived(net.host, V4), "the hint")
         assert labelled("do", "riptide hint lists hints\n") in derived(net.host, V4)
-
-
-def test_destination_that_lost_its_place_is_named(net):
         assert table(net.host)[1] == "0 with a window; 1 without"
 
 
@@ -149,6 +149,9 @@ def test_hint_or_section_that_is_off_is_named_before_anything_is_learned(net):
             said = derived(net.host, dst)
             assert labelled("why", f"windows are off for {prefix}\n") in said
             assert labelled("do", f"{remedy}\n") in said
+
+
+def test_destination_that_lost_its_place_is_named(net):
     with Daemon.learned(net, {V4: 30}, *BY_ROUTES, "--max-destinations", "1"):
         net.reset(net.connections[0])
         net.learned("198.51.100.1", 30)

@@ -10,7 +10,7 @@ import time
 
 import cgroups
 import pytest
-from control import one_line, wait_given, whole
+from control import one_line, riptide_json, wait_given, whole
 from netns import AS_NOBODY, BY_ROUTES, RIPTIDE, Daemon, wait_until, windows
 
 V4, V6 = "203.0.113.1", "2001:db8:1111:2222:3333:4444:5555:6666"
@@ -89,15 +89,27 @@ def test_window_of_the_program_is_applied_though_others_are_held_out(net, cgroup
         assert rest.endswith(f" or this command is outside of its network namespace or of its cgroup {cgroup}")
 
 
+def test_window_of_the_program_that_a_hint_holds_back_is_named(net, port, daemon):
+    net.learned(V4, 30)
+    with daemon("program"):
+        wait_given(V4)
+        assert verify(net, V4, port)[0] == "applied"
+        net.host.run(RIPTIDE, "hint", V4, "--max", "10", "--for", "1h")
+        wait_until(lambda: riptide_json(net.host, "show", V4)["program"]["initcwnd"] == 10, "the hint")
+        why = f"why windows are held back for {V4} do riptide hint lists hints"
+        assert verify(net, V4, port) == ("other", 10, why)
+
+
 def test_kernels_window_outside_of_the_cgroup_is_not_the_programs_though_as_large(net, cgroup, daemon):
     """One connection each shows that: only of those that are held out the next one is tried."""
     net.learned(V4, 30)
-    with daemon("program", config="[prefix 203.0.113.0/24]\ncwnd-max = 10\n"), net.world.server() as server:
+    net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", 24)
+    with daemon("program", config="[prefix 203.0.113.0/24]\ncwnd-max = 24\n"), net.world.server() as server:
         wait_given(V4)
         port = server.getsockname()[1]
-        assert verify(net, V4, port)[:2] == ("applied", 10)
+        assert verify(net, V4, port)[:2] == ("applied", 24)
         cgroups.enter(cgroup.parent)
-        assert verify(net, V4, port)[:2] == ("other", 10)
+        assert verify(net, V4, port)[:2] == ("other", 24)
         cgroups.enter(cgroup)
         server.setblocking(False)
         for _ in range(2):

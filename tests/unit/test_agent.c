@@ -338,6 +338,16 @@ TEST(of_all_reasons_the_one_that_keeps_the_window_away_is_given)
           RIPTIDE_ROUTES, RIPTIDE_REASON_HELD_BACK },
         { 10, RIPTIDE_REASON_HELD_BACK, RIPTIDE_REASON_BASE_LOCKS, 0, LEFT_ALONE, NOTHING,
           RIPTIDE_ROUTES, RIPTIDE_REASON_BASE_LOCKS },
+        { 10, RIPTIDE_REASON_HELD_BACK, 0, 0, NOTHING, APPLIED, RIPTIDE_PROGRAM,
+          RIPTIDE_REASON_HELD_BACK },
+        { 10, RIPTIDE_REASON_HELD_BACK, 0, 0, APPLIED, NOTHING, RIPTIDE_ROUTES,
+          RIPTIDE_REASON_HELD_BACK },
+        /* A smaller one than without us is a window. */
+        { 5, RIPTIDE_REASON_HELD_BACK, 0, 0, NOTHING, APPLIED, RIPTIDE_PROGRAM,
+          RIPTIDE_REASON_NONE },
+        { 10, 0, 0, 0, NOTHING, APPLIED, RIPTIDE_PROGRAM, RIPTIDE_REASON_NONE },
+        { 10, RIPTIDE_REASON_HELD_BACK, 0, RIPTIDE_REASON_PAUSED, NOTHING, APPLIED, RIPTIDE_PROGRAM,
+          RIPTIDE_REASON_PAUSED },
         /* Until a backend has withdrawn it. */
         { 0, RIPTIDE_REASON_OFF, 0, 0, NOTHING, APPLIED, RIPTIDE_BOTH, RIPTIDE_REASON_NONE },
         /* A window that the estimator has not is not the backends' matter. */
@@ -352,9 +362,11 @@ TEST(of_all_reasons_the_one_that_keeps_the_window_away_is_given)
     EACH(row, cases) {
         const struct riptide_estimate estimate = { .cwnd = row->cwnd };
         const struct riptide_route route = { .state = (enum riptide_route_state)(row->route - 1),
+                                             .initcwnd = row->cwnd,
                                              .reason_code = row->route_reason };
         const struct riptide_route program = {
             .state = (enum riptide_route_state)(row->program - 1),
+            .initcwnd = row->cwnd,
             .reason_code = row->program_reason,
         };
         const struct riptide_window window = { .dst = prefix("192.0.2.0/24"),
