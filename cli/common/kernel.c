@@ -149,14 +149,19 @@ static int on_route(const struct nlmsghdr *message, void *userdata)
     const struct rtmsg *header = mnl_nlmsg_get_payload(message);
     const struct nlattr *of[MAX_TYPE + 1] = { NULL }, *metrics[MAX_TYPE + 1] = { NULL };
     struct kernel_route *route = userdata;
+    uint32_t table;
 
     mnl_attr_parse(message, sizeof(*header), keep, of);
     if (of[RTA_METRICS])
         mnl_attr_parse_nested(of[RTA_METRICS], keep, metrics);
+    table = number_of(of[RTA_TABLE], header->rtm_table);
+    /* Until there are rules of others the kernel keeps table local of IPv4 in main, and says so. */
+    if (header->rtm_type == RTN_LOCAL && table == RT_TABLE_MAIN)
+        table = RT_TABLE_LOCAL;
     *route = (struct kernel_route){
         .match = { .family = header->rtm_family, .len = header->rtm_dst_len },
         .is_ours = header->rtm_protocol == OUR_PROTOCOL,
-        .table = number_of(of[RTA_TABLE], header->rtm_table),
+        .table = table,
         .initcwnd = number_of(metrics[RTAX_INITCWND], 0),
     };
     if (of[RTA_DST])

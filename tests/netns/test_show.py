@@ -151,6 +151,12 @@ def test_hint_or_section_that_is_off_is_named_before_anything_is_learned(net):
             assert labelled("do", f"{remedy}\n") in said
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.10", "::1"])
+def test_addresses_of_the_host_are_of_table_local(net, daemon, address):
+    with daemon("program"):  # with routes our rules part the tables
+        assert labelled("kernel", f"takes {address} of table 255, ") in derived(net.host, address)
+
+
 def test_destination_that_lost_its_place_is_named(net):
     with Daemon.learned(net, {V4: 30}, *BY_ROUTES, "--max-destinations", "1"):
         net.reset(net.connections[0])
