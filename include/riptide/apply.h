@@ -57,7 +57,8 @@ enum riptide_backend_trait {
     RIPTIDE_NEEDS_BPF = 0x40,      /* CAP_BPF; in a dry run it has no windows to be found */
     /*
      * Rules of ours lead TCP to copies of base routes: rules_reason of the stats is about them, and
-     * base_initcwnd is known. Without this trait program_reason of the stats is about the backend.
+     * base_initcwnd is known. Of a backend without this trait program_reason of the stats says why
+     * it gives no windows.
      */
     RIPTIDE_USES_RULES = 0x80,
     RIPTIDE_ENDS_WITH_PROCESS = 0x100, /* and by riptide_applier_free; else its windows stay */
@@ -296,9 +297,9 @@ int riptide_applier_set_holdout(struct riptide_applier *applier, double percent,
  * The program has noted each connection to which it gave a window, or which it held out. Of these
  * initcwnd, arm, phase, together, paced and flight_ended are set. Other connections have the window
  * of their route if they are younger than route and rule: of these initcwnd and flight_ended are
- * set. Their age is at least that of the sample's times, and without these any age will do. Where
- * the program runs beside routes, that is also said of connections that it could not note
- * (`not_noted`), or that had two lost SYNs.
+ * set. The times of a sample show how old a connection is at least; one without these passes as
+ * younger than any route. Where the program runs beside routes, that is also said of connections
+ * that it could not note (`not_noted`), or that had two lost SYNs.
  *
  * Call it once for each sample that the observer pops, before the sample is added: the note of a
  * connection is removed with its `closed` sample, and flight_ended is set in one sample of each.

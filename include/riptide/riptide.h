@@ -132,12 +132,13 @@ enum riptide_reason {
     RIPTIDE_REASON_LINK_LOCAL,   /* it is a link-local, multicast or broadcast address */
     RIPTIDE_REASON_OUT_OF_SCOPE, /* `learn` of the scope does not contain it */
     RIPTIDE_REASON_EXCLUDED,     /* `exclude` of the scope contains it */
-    RIPTIDE_REASON_PORT,         /* as NOT_LEARNED; the scope has only some ports */
+    RIPTIDE_REASON_PORT,         /* no connection with a port of the scope has counted yet */
     RIPTIDE_REASON_SHORT_PATH,   /* its round trips are too short */
     RIPTIDE_REASON_NOT_LEARNED,  /* no connection to it has counted yet */
-    RIPTIDE_REASON_EXPIRED,      /* the last one that counted is older than the time to live */
-    RIPTIDE_REASON_FULL,         /* another destination has its place */
-    RIPTIDE_REASON_PENDING,      /* it was computed, and no backend has it yet */
+    /* An agent remembers these two of the last 256 windows that went, then says NOT_LEARNED. */
+    RIPTIDE_REASON_EXPIRED, /* the last one that counted is older than the time to live */
+    RIPTIDE_REASON_FULL,    /* another destination has its place */
+    RIPTIDE_REASON_PENDING, /* it was computed, and no backend has it yet */
 };
 
 /* The enums that riptide_name knows. */
