@@ -2,6 +2,7 @@
 #include "openings.h"
 
 #include "command.h"
+#include "kernel.h"
 #include "members.h"
 
 #include <dirent.h>
@@ -83,9 +84,10 @@ static enum opening_how find_how(struct openings *openings, const json_t *answer
         return OPENING_ROUTE;
     if (strcmp(by, "holdout") == 0)
         return OPENING_HELD_OUT;
-    if (number(answer, "window") == 0)
-        return OPENING_NO_WINDOW;
-    return is_outside(openings, sample->cgroup_id) ? OPENING_OUTSIDE : OPENING_WITHOUT;
+    if (is_outside(openings, sample->cgroup_id))
+        return OPENING_OUTSIDE;
+    return sample->data_segs_out == 0 && sample->cwnd == TCP_INIT_CWND ? OPENING_WITHOUT
+                                                                       : OPENING_UNKNOWN;
 }
 
 struct opening openings_ask(struct openings *openings, const struct riptide_sample *sample)
@@ -97,16 +99,20 @@ struct opening openings_ask(struct openings *openings, const struct riptide_samp
     int pid;
 
     riptide_prefix_format(&sample->dst, dst);
-    if (openings->is_silent || client_ask(openings->control,
-                                          json_pack("{s:s, s:s, s:I}", "request", "opened", "dst",
-                                                    dst, "cookie", (json_int_t)sample->cookie),
-                                          &answer, &pid, &error) < 0) {
+    if (openings->is_silent ||
+        client_ask(openings->control,
+                   json_pack("{s:s, s:s, s:I, s:I, s:I}", "request", "opened", "dst", dst, "cookie",
+                             (json_int_t)sample->cookie, "busy_time_us",
+                             (json_int_t)sample->busy_time_us, "last_data_sent_ms",
+                             (json_int_t)sample->last_data_sent_ms),
+                   &answer, &pid, &error) < 0) {
         openings->is_silent = true;
         return opening;
     }
     snprintf(openings->cgroup, sizeof(openings->cgroup), "%s", text_of(answer, "cgroup"));
     opening.how = find_how(openings, answer, sample);
     opening.initcwnd = (uint32_t)number(answer, "initcwnd");
+    opening.window = (uint32_t)number(answer, "window");
     json_decref(answer);
     return opening;
 }

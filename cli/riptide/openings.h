@@ -8,18 +8,19 @@
 
 enum opening_how {
     OPENING_PROGRAM,   /* with a window of the program's */
-    OPENING_ROUTE,     /* by a route, unless it is older than that one */
+    OPENING_ROUTE,     /* with that of a route, to which its times are no contradiction */
     OPENING_HELD_OUT,  /* with the kernel's window, as the program drew it */
-    OPENING_OUTSIDE,   /* without a window: its socket is outside of the program's cgroup */
-    OPENING_WITHOUT,   /* without the window that its destination has now */
-    OPENING_NO_WINDOW, /* without one, and its destination has none now */
-    OPENING_NO_ANSWER, /* riptided does not say */
+    OPENING_OUTSIDE,   /* without one of the program's: its socket is outside of the cgroup */
+    OPENING_WITHOUT,   /* with the kernel's window, which it still has, as it has sent nothing */
+    OPENING_UNKNOWN,   /* riptided knows nothing of it: it may be older than riptided */
+    OPENING_NO_ANSWER, /* riptided does not answer */
     OPENING_HOWS,
 };
 
 struct opening {
     enum opening_how how;
-    uint32_t initcwnd; /* segments, of riptided's window; 0: it has none */
+    uint32_t initcwnd; /* segments, of riptided's window; 0: it has none, or it is not known */
+    uint32_t window;   /* segments, that of its destination now; 0: it has none */
 };
 
 /* A row of questions. All zero but `control`: none was asked. */

@@ -301,12 +301,12 @@ static const struct {
     const char *text;
 } hows[OPENING_HOWS] = {
     [OPENING_PROGRAM] = { "program", "by the program" },
-    [OPENING_ROUTE] = { "routes", "by the route, or before it" },
+    [OPENING_ROUTE] = { "routes", "by the route" },
     [OPENING_HELD_OUT] = { "holdout", "held out" },
     [OPENING_OUTSIDE] = { "outside", "not in the cgroup" },
-    [OPENING_WITHOUT] = { "without", "without it" },
-    [OPENING_NO_WINDOW] = { "no window", "without a window" },
-    [OPENING_NO_ANSWER] = { "no answer", "not known" },
+    [OPENING_WITHOUT] = { "without", "with the kernel's window" },
+    [OPENING_UNKNOWN] = { "unknown", "not known" },
+    [OPENING_NO_ANSWER] = { "no answer", "not known, as riptided does not answer" },
 };
 
 static int compare_openings(const void *left, const void *right)

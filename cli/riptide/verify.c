@@ -76,8 +76,32 @@ static int connect_once(const struct riptide_prefix *peer, uint16_t port, struct
     return r == -EINPROGRESS ? -ETIMEDOUT : r;
 }
 
+static void take_own(void *userdata, const struct riptide_sample *const *samples, size_t n)
+{
+    struct riptide_sample *own = userdata;
+
+    for (size_t i = 0; i < n; i++) {
+        if (samples[i]->cookie == own->cookie)
+            *own = *samples[i];
+    }
+}
+
+/* A socket has no option for its cgroup: a dump has it. Without one the sample stays as it is. */
+static void read_own(const struct command_options *options, struct riptide_sample *sample)
+{
+    struct command_options to_peer = *options;
+    struct riptide_observer *observer;
+
+    to_peer.n_operands = 1;
+    if (sockets_try_open(&observer, &to_peer, NULL) < 0)
+        return;
+    sockets_try_dump(observer, sample, take_own);
+    riptide_observer_free(observer);
+}
+
 /* Why the connection does not start with riptided's window. */
-static void put_reason(const struct tcp_info *info, const json_t *answer)
+static void put_reason(const struct tcp_info *info, const struct opening *opening,
+                       const json_t *answer)
 {
     const char *reason = text_of(answer, "reason");
     const char *cgroup = text_of(get(answer, "program"), "cgroup");
@@ -87,6 +111,9 @@ static void put_reason(const struct tcp_info *info, const json_t *answer)
                    info->tcpi_total_retrans);
     else if (*reason)
         text_field("why", "%s", reason);
+    else if (opening->how == OPENING_OUTSIDE)
+        text_field("why", "riptided gives %lld: this command is not in the cgroup %s",
+                   number(answer, "starts_with"), cgroup);
     else
         text_field("why",
                    "riptided gives %lld: a rule for this user, the congestion control or a "
@@ -114,6 +141,7 @@ static int verify(const struct command_options *options, const struct riptide_pr
         if (fd < 0)
             command_fail(EXIT_FAILURE, "%s port %u: %s", address, port,
                          fd == -ETIMEDOUT ? "no answer within 5 s" : strerror(-fd));
+        read_own(options, &sample);
         opening = openings_ask(&questions, &sample);
         close(fd);
     }
@@ -127,7 +155,7 @@ static int verify(const struct command_options *options, const struct riptide_pr
     text_line("%s: %s port %u starts with %u segments", has_ours ? "applied" : "other", address,
               port, info.tcpi_snd_cwnd);
     if (!has_ours)
-        put_reason(&info, answer);
+        put_reason(&info, &opening, answer);
     json_decref(answer);
     return has_ours ? EXIT_SUCCESS : EXIT_TROUBLE;
 }
@@ -139,13 +167,14 @@ struct watch {
     size_t n_outside; /* of the program's cgroup */
     size_t n_missed;  /* they began without the window of their destination, which had it then */
     bool is_first;    /* the dump: what it shows may be older than a window */
+    char none[RIPTIDE_PREFIX_TEXT_BYTES]; /* a peer that has no window; empty: none was seen */
 };
 
 /* What gave a connection its window, for people. */
 static const char *const words[OPENING_HOWS] = {
     [OPENING_PROGRAM] = "program",     [OPENING_ROUTE] = "route",
     [OPENING_HELD_OUT] = "held out",   [OPENING_OUTSIDE] = "outside",
-    [OPENING_WITHOUT] = "not ours",    [OPENING_NO_WINDOW] = "no window",
+    [OPENING_WITHOUT] = "not ours",    [OPENING_UNKNOWN] = "not ours",
     [OPENING_NO_ANSWER] = "no answer",
 };
 
@@ -153,8 +182,14 @@ static const char *const words[OPENING_HOWS] = {
 static const char *judge(struct watch *watch, const struct riptide_sample *sample)
 {
     const struct opening opening = openings_ask(&watch->questions, sample);
-    bool is_missed = opening.how == OPENING_WITHOUT;
+    const bool has_ours = opening.initcwnd > 0 || opening.how == OPENING_HELD_OUT;
+    bool is_missed = opening.how == OPENING_WITHOUT || opening.how == OPENING_UNKNOWN;
 
+    if (opening.how != OPENING_NO_ANSWER && opening.window == 0 && !has_ours) {
+        if (watch->none[0] == '\0')
+            riptide_prefix_format(&sample->dst, watch->none);
+        return "no window";
+    }
     if (opening.how == OPENING_ROUTE && opening.initcwnd != sample->cwnd)
         is_missed = true;
     watch->n_outside += opening.how == OPENING_OUTSIDE;
@@ -190,8 +225,18 @@ static void take(void *userdata, const struct riptide_sample *const *samples, si
 }
 
 /* Returns the exit status. One that is missed is trouble, however many others are not. */
-static int put_missed(const struct watch *watch)
+static int put_missed(const struct command_options *options, const struct watch *watch)
 {
+    json_t *answer;
+
+    if (watch->none[0]) {
+        answer =
+            client_get(options, json_pack("{s:s, s:s}", "request", "explain", "dst", watch->none));
+        if (*text_of(answer, "reason"))
+            text_field("why", "%s has no window: %s", watch->none, text_of(answer, "reason"));
+        text_field("do", "%s", text_of(answer, "do"));
+        json_decref(answer);
+    }
     if (watch->n_outside > 0) {
         text_field("why", "%zu are outside of the cgroup %s", watch->n_outside,
                    watch->questions.cgroup);
@@ -227,7 +272,7 @@ static int watch_accepted(const struct command_options *options)
     riptide_observer_free(observer);
     if (watch.n == 0)
         command_fail(EXIT_FAILURE, "no accepted connection was seen (--for is how long to watch)");
-    return put_missed(&watch);
+    return put_missed(options, &watch);
 }
 
 int verify_run(const struct command_options *options)

@@ -35,13 +35,25 @@ static uint32_t find_window(const struct daemon *daemon, const struct riptide_pr
 json_t *answer_opened(struct daemon *daemon, const struct request *request,
                       struct riptide_error *error)
 {
-    struct riptide_sample sample = { .dst = request->dst, .cookie = (uint64_t)request->cookie };
+    struct riptide_sample sample = {
+        .dst = request->dst,
+        .cookie = (uint64_t)request->cookie,
+        .busy_time_us = (uint64_t)request->busy_time_us,
+        .last_data_sent_ms = (uint32_t)request->last_data_sent_ms,
+        /* One whose times are not given may be older than its route. The applier asks no route
+           about it, as about one that an earlier dump has shown. */
+        .shown = request->busy_time_us < 0 || request->last_data_sent_ms < 0,
+    };
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(daemon->agent)->applier;
     json_t *answer;
     int r;
 
     if (request->dst.len != cidr_count_bits(request->dst.family)) {
         refuse(error, -EINVAL, "opened: dst is no address");
+        return NULL;
+    }
+    if (sample.cookie == 0) {
+        refuse(error, -EINVAL, "opened: cookie is missing");
         return NULL;
     }
     r = riptide_agent_annotate(daemon->agent, &sample);

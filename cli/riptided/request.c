@@ -13,10 +13,12 @@ static const struct verb *parse(const struct verb *verb, struct request *request
     const char *dst = NULL;
     json_error_t reason;
 
-    if (json_unpack_ex(document, &reason, JSON_STRICT, "{s:s, s?s, s?s, s?I, s?I, s?I, s?b, s?I}",
-                       "request", &request->verb, "dst", &dst, "prefix", &dst, "from",
-                       &request->from, "cookie", &request->cookie, "cwnd_max", &request->cwnd_max,
-                       "off", &request->off, "for_ms", &request->for_ms) < 0) {
+    if (json_unpack_ex(document, &reason, JSON_STRICT,
+                       "{s:s, s?s, s?s, s?I, s?I, s?I, s?I, s?I, s?b, s?I}", "request",
+                       &request->verb, "dst", &dst, "prefix", &dst, "from", &request->from,
+                       "cookie", &request->cookie, "busy_time_us", &request->busy_time_us,
+                       "last_data_sent_ms", &request->last_data_sent_ms, "cwnd_max",
+                       &request->cwnd_max, "off", &request->off, "for_ms", &request->for_ms) < 0) {
         refuse(error, -EINVAL, "wrong member: %s", reason.text);
         return NULL;
     }
@@ -57,7 +59,7 @@ char *request_answer(const struct verb *verbs, struct daemon *daemon, const char
                      bool may_change)
 {
     struct riptide_error error = { .text = "" };
-    struct request request = { .verb = "" };
+    struct request request = { .verb = "", .busy_time_us = -1, .last_data_sent_ms = -1 };
     const struct verb *verb = NULL;
     json_error_t reason;
     json_t *document = json_loadb(line, n, JSON_REJECT_DUPLICATES, &reason), *answer = NULL;

@@ -20,6 +20,8 @@ struct request {
     struct riptide_prefix dst; /* family 0: none */
     json_int_t from;
     json_int_t cookie;
+    json_int_t busy_time_us; /* with the next one of a connection's sample; -1: not given */
+    json_int_t last_data_sent_ms;
     json_int_t cwnd_max;
     int off;
     json_int_t for_ms;
