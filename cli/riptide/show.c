@@ -186,7 +186,7 @@ static void put_path(const json_t *window)
     if (json_is_integer(get(window, "wait")))
         text_append(flights, sizeof(flights),
                     "; first flights that fit: %lld of the %lld for a raise; evidence of losses: "
-                    "%lld of the 16 at which it is paced or shrinks",
+                    "%lld, and with 16 it is paced or shrinks",
                     number(window, "fitting"), number(window, "wait"), number(window, "against"));
     if (real(window, "min_rtt_ms") > 0)
         text_field("path", "round trip %.1f ms%s", real(window, "min_rtt_ms"), flights);

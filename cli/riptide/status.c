@@ -19,6 +19,7 @@ static void put_working(const json_t *status)
     const bool has_none = number(minute, "given") + number(minute, "held_out") == 0;
     const bool by_routes = strcmp(text_of(apply, "by"), "routes") == 0;
     const long long n_with_window = number(minute, "closed_with_window");
+    const double missed = real(status, "missed");
     const bool has_closed = n_with_window + number(minute, "closed_without") > 0;
 
     if (json_is_true(get(status, "dry_run")))
@@ -28,11 +29,12 @@ static void put_working(const json_t *status)
                n_with_window > 0 ? "working" : "not used", n_with_window,
                n_with_window + number(minute, "closed_without"));
     else if (number(minute, "opened") == 0)
-        printf("riptide: working. No connection %s in the last minute.\n",
-               by_routes ? "closed" : "was due a window");
+        printf("riptide: working. %s\n",
+               by_routes ? "No connection closed in the last minute."
+                         : "In the last minute none opened to a destination with a window.");
     else
         printf("riptide: %s. %.0f %% of connections %s.\n", has_none ? "not used" : "working",
-               100 * (1 - real(minute, "without") / real(minute, "opened")),
+               100 * (1 - (real(minute, "without") + missed) / (real(minute, "opened") + missed)),
                by_routes ? "that closed had a window" : "due a window got it, or are held out");
 }
 
@@ -57,21 +59,23 @@ static void put_cautions(const json_t *status)
 }
 
 /* Connections of the last minute; those by routes alone are known when they close. */
-static void put_minute(const json_t *apply)
+static void put_minute(const json_t *status)
 {
-    const json_t *minute = get(apply, "last_minute");
+    const json_t *apply = get(status, "apply"), *minute = get(apply, "last_minute");
     const bool by_routes = strcmp(text_of(apply, "by"), "routes") == 0;
+    const long long n_missed = number(status, "missed");
     char median[48] = "";
 
     if (number(minute, "opened") == 0)
         return;
     if (number(minute, "cwnd_median") > 0)
-        text_append(median, sizeof(median), "; half have %lld segments or fewer",
+        text_append(median, sizeof(median), "; median window: up to %lld segments",
                     number(minute, "cwnd_median"));
     text_field("last minute", "%lld %s: %lld with %s, %lld held out, %lld without%s",
-               number(minute, "opened"), by_routes ? "closed" : "to destinations with a window",
-               number(minute, "given"), by_routes ? "a window" : "it", number(minute, "held_out"),
-               number(minute, "without"), median);
+               number(minute, "opened") + n_missed,
+               by_routes ? "closed" : "to destinations with a window", number(minute, "given"),
+               by_routes ? "a window" : "it", number(minute, "held_out"),
+               number(minute, "without") + n_missed, median);
 }
 
 static void put_effect(const json_t *effect)
@@ -97,7 +101,7 @@ static void put_figures(const json_t *status)
     char uptime[TEXT_SPAN_BYTES], ago[TEXT_SPAN_BYTES];
 
     put_cautions(status);
-    put_minute(apply);
+    put_minute(status);
     put_effect(get(apply, "effect"));
     text_field("destinations", "%lld learned, at most %lld; left alone: %lld",
                number(status, "destinations"), number(status, "max_destinations"),

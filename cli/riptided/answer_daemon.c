@@ -130,6 +130,7 @@ json_t *answer_status(struct daemon *daemon, const struct request *request,
     add_member(&answer, "reason", text_or_null(diagnosis.reason.text));
     add_member(&answer, "do", text_or_null(diagnosis.remedy));
     add_flag(&answer, "is_by_rules", diagnosis.is_by_rules);
+    add_member(&answer, "missed", figure_or_null(diagnosis.n_missed));
     add_member(&answer, "state_failure", text_or_null(daemon->files.state_failure));
     add_windows(&answer, daemon);
     add_member(&answer, "apply", apply_json(daemon));

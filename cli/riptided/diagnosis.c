@@ -128,52 +128,86 @@ static bool find_refused_windows(const struct health *health, struct diagnosis *
 }
 
 /* Fewer in a minute may be first contacts, which open before their destination has a window. */
-enum { LEAST_MISSED = 5 };
+enum { LEAST_MISSED = 5, LEAST_NOTICEABLE = 8 };
 
-/*
- * Of the connections to destinations with a window that closed in the last minute, those that it
- * has not reached, where they are most; else 0.
- */
-static uint64_t count_missed(const struct health *health, const struct counters *minute)
+/* Connections that closed, to destinations with a window, which it had not reached. */
+static uint64_t count_without(const struct counters *counters)
 {
-    const uint64_t *of = minute->of;
     /* These keep the window of their route, or how they opened is not known. */
-    const uint64_t n_others = of[COUNTER_KEPT] + of[COUNTER_NOT_NOTED];
-    const uint64_t n_opened = of[COUNTER_GIVEN] + of[COUNTER_HELD_OUT] + of[COUNTER_KEPT];
-    uint64_t n_missed;
+    const uint64_t n_others = counters->of[COUNTER_KEPT] + counters->of[COUNTER_NOT_NOTED];
+    const uint64_t n_without = counters->of[COUNTER_CLOSED_WITHOUT];
 
-    if (!health_has_program(health) || of[COUNTER_CLOSED_WITHOUT] < n_others + LEAST_MISSED)
-        return 0;
-    n_missed = of[COUNTER_CLOSED_WITHOUT] - n_others;
-    /* Others that opened earlier close in this minute as well: no more than opened in it. */
-    return n_missed > of[COUNTER_CLOSED_WITH_WINDOW] && n_missed > n_opened ? n_missed : 0;
+    return n_without > n_others ? n_without - n_others : 0;
 }
 
-bool diagnosis_find_missed(const struct health *health, struct diagnosis *found)
+/*
+ * Those of the last minute, without as many as may have been older than their window since the
+ * start: connections that the first round found open, and a first contact with each destination.
+ */
+static uint64_t count_missed(const struct health *health, const struct counters *now,
+                             const struct counters *minute)
+{
+    const uint64_t n_destinations = riptide_agent_get_stats(health->agent)->estimator->destinations;
+    const uint64_t n_without = count_without(now), n_last = count_without(minute);
+    uint64_t n_older = health->open_at_start;
+
+    if (n_destinations > health->destinations_at_start)
+        n_older += n_destinations - health->destinations_at_start;
+    if (n_without <= n_older)
+        return 0;
+    return n_without - n_older < n_last ? n_without - n_older : n_last;
+}
+
+/*
+ * Whether they are most of the minute's; or, not `only_most`, a tenth. Others that opened earlier
+ * close in this minute as well: most are also more than opened in it.
+ */
+static bool are_many(const struct counters *minute, uint64_t n_missed, bool only_most)
+{
+    const uint64_t *of = minute->of;
+    const uint64_t n_opened = of[COUNTER_GIVEN] + of[COUNTER_HELD_OUT] + of[COUNTER_KEPT];
+    const uint64_t n_with_window = of[COUNTER_CLOSED_WITH_WINDOW];
+
+    if (only_most)
+        return n_missed >= LEAST_MISSED && n_missed > n_with_window && n_missed > n_opened;
+    return n_missed >= LEAST_NOTICEABLE && 9 * n_missed >= n_with_window;
+}
+
+/* Counts those that the window has missed. They are trouble if they are most of all. */
+static bool find_missed(const struct health *health, bool only_most, struct diagnosis *found)
 {
     const struct riptide_applier_stats *stats = riptide_agent_get_stats(health->agent)->applier;
     const bool has_cgroup = health->settings->applier.cgroup;
     const struct counters now = health_count(health);
+    const char *word = only_most ? "degraded" : "ok";
     struct counters minute;
-    uint64_t n_missed = 0, n_with_window;
-    bool is_off;
+    uint64_t n_missed, n_with_window;
 
     /* Those that opened while windows were off say nothing. */
-    if (stats->in_force_permille >= 995 && minute_count(&health->minute, &now, &minute))
-        n_missed = count_missed(health, &minute);
-    if (n_missed == 0)
+    if (!health_has_program(health) || stats->in_force_permille < 995 ||
+        !minute_count(&health->minute, &now, &minute))
         return false;
+    n_missed = count_missed(health, &now, &minute);
+    if (!are_many(&minute, n_missed, only_most))
+        return false;
+    found->n_missed = n_missed;
     n_with_window = minute.of[COUNTER_CLOSED_WITH_WINDOW];
-    is_off = minute.of[COUNTER_GIVEN] == 0 && n_with_window == 0;
-    set(found, is_off ? "off" : "degraded",
-        has_cgroup ? "if it lasts, set `cgroup` to one that contains their processes (ps -o "
-                     "cgroup), or apply = both: routes serve all of the host"
+    if (only_most && minute.of[COUNTER_GIVEN] == 0 && n_with_window == 0)
+        word = "off";
+    set(found, word,
+        has_cgroup ? "if not in the cgroup: set one that contains their processes (ps -o cgroup), "
+                     "or apply = both: routes serve all of the host"
                    : "if it lasts: riptide verify DST",
         "%" PRIu64 " of %" PRIu64 " connections that closed in the last minute, to destinations "
         "with a window, opened without it: they are older than it%s%s",
-        n_missed, n_missed + n_with_window, has_cgroup ? ", or outside of the cgroup " : "",
+        n_missed, n_missed + n_with_window, has_cgroup ? ", or not in the cgroup " : "",
         has_cgroup ? stats->cgroup : "");
     return true;
+}
+
+bool diagnosis_find_missed(const struct health *health, struct diagnosis *found)
+{
+    return find_missed(health, true, found);
 }
 
 static bool is_harm_shown(const struct health *health)
@@ -206,6 +240,7 @@ void diagnosis_make(struct health *health, struct diagnosis *found)
 
     health_find_routes(health);
     found->is_by_rules = false;
+    found->n_missed = 0;
     set(found, "ok", NULL, "%s", "");
     if (find_off(health, found) || find_degraded_routes(health, found) ||
         find_refused_windows(health, found) || diagnosis_find_missed(health, found))
@@ -218,6 +253,7 @@ void diagnosis_make(struct health *health, struct diagnosis *found)
     else if (is_harm_shown(health))
         set(found, "ok", "a smaller cwnd-max, or riptide pause",
             "windows do harm (riptide verdict); a suspension needs several networks that show it");
-    else if (!find_routes(health, "ok", RIPTIDE_ROUTE_APPLIED, found))
+    else if (!find_missed(health, false, found) &&
+             !find_routes(health, "ok", RIPTIDE_ROUTE_APPLIED, found))
         find_missing_backend(health, found);
 }

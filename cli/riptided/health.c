@@ -100,6 +100,10 @@ static void note_tick(struct health *health, const struct riptide_tick *tick)
     health->is_failure_new = false;
     if (health->n_ticks > 0)
         note_interval(health, tick);
+    if (health->n_ticks == 0) {
+        health->open_at_start = tick->samples;
+        health->destinations_at_start = stats->estimator->destinations;
+    }
     health->tick = *tick;
     health->n_ticks++;
     health->suspended_until_ns = stats->suspended_until_ns;

@@ -21,6 +21,8 @@ struct health {
     struct minute minute;
     uint64_t started_ns; /* CLOCK_BOOTTIME */
     uint64_t n_ticks;
+    uint64_t open_at_start;         /* connections that the first round found */
+    uint64_t destinations_at_start; /* with a learned window, as it ended */
 
     /* Of the last round, and as it ended: */
     struct riptide_tick tick;

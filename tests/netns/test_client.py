@@ -84,6 +84,15 @@ def test_client_reads_columns_by_name(host, tmp_path):
     assert said.splitlines()[1].split() == [DST, "40", "30.0", "2", "4", "both"]
 
 
+def test_status_counts_those_that_missed_their_window_as_without(host, tmp_path):
+    minute = {"opened": 8, "given": 6, "held_out": 1, "without": 1, "cwnd_median": 30}
+    answer = {"health": "ok", "missed": 2, "apply": {"by": "program", "last_minute": minute}}
+    with answering(tmp_path / "control", answer):
+        first, *others = host.run(RIPTIDE, "--control", tmp_path / "control", "status").stdout.splitlines()
+    assert first == "riptide: working. 70 % of connections due a window got it, or are held out."
+    assert "10 to destinations with a window: 6 with it, 1 held out, 3 without; " in " ".join(" ".join(others).split())
+
+
 def test_list_without_end_is_left(host, tmp_path):
     with answering(tmp_path / "control", {**listed([DST, 20, "routes", 1, 1, None]), "next": 1}):
         done = host.run(RIPTIDE, "--control", tmp_path / "control", "show", check=False)

@@ -88,7 +88,7 @@ def test_status_counts_the_connections_of_the_last_minute(net, daemon):
         n, median = minute["opened"], minute["cwnd_median"]
         assert first == "riptide: working. 100 % of connections due a window got it, or are held out."
         assert second.startswith(f"  last minute  {n} to destinations with a window: {n} with it, 0 held out, ")
-        assert f"; half have {median} segments or fewer\n" in whole(net.host.run(RIPTIDE).stdout)
+        assert f"; median window: up to {median} segments\n" in whole(net.host.run(RIPTIDE).stdout)
 
 
 def test_status_names_the_cgroup_that_connections_are_outside_of(net, cgroup, daemon):
@@ -103,9 +103,9 @@ def test_status_names_the_cgroup_that_connections_are_outside_of(net, cgroup, da
         said = whole(done.stdout)
         assert done.returncode == 4 and said.startswith("riptide: NO EFFECT. No connection gets a window.\n")
         assert re.search(r"^  why +\d+ of \d+ connections that closed in the last minute, to destinations with a "
-                         "window, opened without it: they are older than it, or outside of the cgroup "
+                         "window, opened without it: they are older than it, or not in the cgroup "
                          rf"{cgroup}$", said, re.M)
-        assert labelled("do", "if it lasts, set `cgroup` to one that contains their processes (ps -o cgroup), ") in said
+        assert labelled("do", "if not in the cgroup: set one that contains their processes (ps -o cgroup), or ") in said
         for shown in (net.host.run(RIPTIDE, "show").stdout, derived(net.host, "203.0.113.1")):
             assert labelled("but", "") in shown
         cgroups.enter(cgroup)
@@ -118,6 +118,33 @@ def test_status_names_the_cgroup_that_connections_are_outside_of(net, cgroup, da
         # Of those that made it ok one may have been held out.
         wait_until(lambda: net.short("203.0.113.1") or min(closed()) > 4, "the ends of those that made it ok")
         assert status()["apply"]["not_noted"] == 0
+
+
+def test_status_counts_a_half_that_is_not_in_the_cgroup(net, cgroup, daemon):
+    """They are fewer than those that opened with the window, and no trouble; nor are those that a start finds open."""
+    def half():
+        for place in (cgroup, cgroup.parent):
+            cgroups.enter(place)
+            net.short("203.0.113.1")
+        cgroups.enter(cgroup)
+        return status()["missed"]
+    net.learned("203.0.113.1", 30)
+    older = [net.connect("203.0.113.1") for _ in range(20)]
+    with daemon("program", "--policy", "careful", "--holdout-percent", "0"):
+        wait_given("203.0.113.1")
+        for connection in older:
+            connection.send(10_000)
+            net.finish(connection)
+        wait_until(lambda: last_minute()["closed_without"] == 20, "the ends of older ones")
+        assert status()["missed"] is status()["reason"] is None
+        wait_until(half, "a noticeable share")
+        wait_rounds()
+        found = status()
+        minute, n = found["apply"]["last_minute"], found["missed"]
+        said = whole(net.host.run(RIPTIDE).stdout)
+        assert found["health"] == "ok" and 8 <= n <= minute["closed_without"] - 20
+        assert said.startswith(f"riptide: working. {100 * minute['given'] / (minute['opened'] + n):.0f} % of ")
+        assert f"or not in the cgroup {cgroup}\n" in said
 
 
 def test_connections_without_room_for_their_notes_are_said(net, cgroup, daemon):

@@ -101,10 +101,8 @@ def test_show_asks_about_20_open_connections(net):
     with Daemon.learned(net, {V4: 30}, *BY_ROUTES, config=ALWAYS_40):
         for _ in range(24):
             net.connect(V4)
-        n_older = began(net).get(("unknown", None), 0)
-        assert began(net) == {("routes", 40): 20 - n_older} | ({("unknown", None): 1} if n_older else {})
-        assert labelled("open", f"25 connections; of 20: {20 - n_older} began with 40 by the route") in derived(
-            net.host, V4)
+        assert began(net)["routes", 40] in (19, 20)  # one of the 25 is older than the route
+        assert re.search("^  open +25 connections; of 20: (19|20) began with 40 by the route", derived(net.host, V4), re.M)
 
 
 def test_connection_older_than_its_route_is_not_said_to_have_its_window(net):
@@ -266,7 +264,7 @@ def test_evidence_of_careful_is_on_the_path(net):
     with Daemon(net.host, "--policy", "careful"), connection.busy():
         said = wait_until(lambda: "first flights" in (said := derived(net.host, V4)) and said, "evidence")
     assert re.search(r"^  path         round trip [\d.]+ ms; first flights that fit: \d of the 4 for a raise; "
-                     r"evidence of losses: \d+ of the 16 at which it is paced or shrinks$", said, re.M)
+                     r"evidence of losses: \d+, and with 16 it is paced or shrinks$", said, re.M)
 
 
 def test_a_section_in_force_is_named_with_its_own_remedy(net):
