@@ -297,9 +297,10 @@ int riptide_applier_set_holdout(struct riptide_applier *applier, double percent,
  * The program has noted each connection to which it gave a window, or which it held out. Of these
  * initcwnd, arm, phase, together, paced and flight_ended are set. Other connections have the window
  * of their route if they are younger than route and rule: of these initcwnd and flight_ended are
- * set. The times of a sample show how old a connection is at least; one without these passes as
- * younger than any route. Where the program runs beside routes, that is also said of connections
- * that it could not note (`not_noted`), or that had two lost SYNs.
+ * set. Whether a connection is younger is judged by the least age that it can have: busy_time_us
+ * and last_data_sent_ms of its sample together. A sample without these times counts as new, and one
+ * that is `shown` as too old. Where the program runs beside routes, initcwnd is also set so of
+ * connections that it could not note (`not_noted`), or that had two lost SYNs.
  *
  * Call it once for each sample that the observer pops, before the sample is added: the note of a
  * connection is removed with its `closed` sample, and flight_ended is set in one sample of each.

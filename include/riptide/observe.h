@@ -66,7 +66,7 @@ struct riptide_sample {
     bool closed;          /* it has closed (destroy_events): the counters are final */
     bool shown;           /* an earlier dump had it: to count each once, skip it if closed */
     bool paced;           /* its first flight left over a part of a round trip, not at once */
-    bool flight_ended;    /* this is its first sample after its first flight, which counts now */
+    bool flight_ended;    /* its first flight has ended: it counts by this sample, and once */
     uint32_t initcwnd;    /* our window with which it opened, segments; 0: not known, or not ours */
     enum riptide_arm arm; /* to which it was drawn as it opened */
     uint32_t phase;       /* of the holdout, as it opened (riptide_applier_set_holdout) */
