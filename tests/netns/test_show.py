@@ -116,12 +116,12 @@ def test_connection_older_than_its_route_is_not_said_to_have_its_window(net):
 def test_only_what_is_known_to_have_begun_without_a_window_is_said_to(net, cgroup, daemon):
     """Not after a restart, which forgets with what those before it began; nor inside and outside alike in a pause."""
     net.learned(V4, 30)
-    with daemon("program", config=ALWAYS_40):
+    with daemon("program", "--holdout-percent", "0", config=ALWAYS_40):
         wait_given(V4)
         for _ in range(3):
             net.connect(V4)
         assert began(net) == {("program", 40): 3, ("unknown", None): 1}
-    with daemon("program", config=ALWAYS_40):
+    with daemon("program", "--holdout-percent", "0", config=ALWAYS_40):
         wait_given(V4)
         assert began(net) == {("unknown", None): 4}
         net.host.run(RIPTIDE, "pause")
