@@ -2,6 +2,7 @@
 """riptide show: windows; of one destination, from its connections to the kernel, or why it has none."""
 
 import re
+import time
 
 import cgroups
 import pytest
@@ -106,7 +107,12 @@ def test_show_asks_about_20_open_connections(net):
 
 
 def test_connection_older_than_its_route_is_not_said_to_have_its_window(net):
-    with Daemon.learned(net, {V4: 30}, *BY_ROUTES, config=ALWAYS_40):
+    net.learned(V4, 30)
+    learned_s = time.monotonic()
+    # riptided compares an age of the moment before it was asked: it has to be larger than that takes.
+    wait_until(lambda: time.monotonic() - learned_s > 1, "an age")
+    with Daemon(net.host, *BY_ROUTES, config=ALWAYS_40):
+        wait_given(V4)
         assert began(net) == {("unknown", None): 1}
         net.connect(V4)
         line = labelled("open", "2 connections: 1 began with 40 by the route, 1 not known\n")
