@@ -313,7 +313,7 @@ def test_windows_that_the_kernel_refuses_to_the_program_are_said(net, daemon, pr
     cwnd = net.learned("203.0.113.1", 30).cwnd()
     net.learned("198.51.100.1", 30)
     off = "[prefix 198.51.100.0/24]\noff = yes\n"
-    with daemon("program", command=("env", no_memory, RIPTIDED), config=off) as riptided:
+    with daemon("program", "--holdout-percent", "0", command=("env", no_memory, RIPTIDED), config=off) as riptided:
         found = wait_status("a refusal", health="degraded", destinations=2)
         assert found["reason"] == "the kernel refuses 1 windows to the program: Cannot allocate memory"
         line = f"203.0.113.1: failed: initcwnd {cwnd} by the program: Cannot allocate memory\n"

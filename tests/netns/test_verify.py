@@ -103,7 +103,8 @@ def test_kernels_window_outside_of_the_cgroup_is_not_the_programs_though_as_larg
     """One connection each shows that: only of those that are held out the next one is tried."""
     net.learned(V4, 30)
     net.host.ip("route", "add", "203.0.113.0/24", "via", "10.0.0.1", "initcwnd", 24)
-    with daemon("program", config="[prefix 203.0.113.0/24]\ncwnd-max = 24\n"), net.world.server() as server:
+    with (daemon("program", "--holdout-percent", "0", config="[prefix 203.0.113.0/24]\ncwnd-max = 24\n"),
+          net.world.server() as server):
         wait_given(V4)
         port = server.getsockname()[1]
         assert verify(net, V4, port)[:2] == ("applied", 24)
