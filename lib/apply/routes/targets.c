@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Each new one among all others would move half of them: with these, one in so many does. */
+enum { MAX_LATEST = 256 };
+
 /* The base that this route is, with one more target; NULL: no memory. */
 static struct base *share_base(struct targets *targets, const struct route *route)
 {
@@ -54,12 +57,13 @@ void targets_deinit(struct targets *targets)
     *targets = (struct targets){ .max = targets->max };
 }
 
-/* The first that is not before `prefix`; with `is_behind`, the first behind all inside it. */
-static uint32_t search(const struct targets *targets, const struct riptide_prefix *prefix,
-                       bool is_behind)
+/*
+ * Among list[low] to list[high - 1], which are sorted: the first that is not before `prefix`; with
+ * `is_behind`, the first behind all inside it.
+ */
+static uint32_t search(const struct targets *targets, uint32_t low, uint32_t high,
+                       const struct riptide_prefix *prefix, bool is_behind)
 {
-    uint32_t low = 0, high = targets->n;
-
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         const struct riptide_prefix *dst = &targets->list[middle]->wanted.dst;
@@ -72,22 +76,53 @@ static uint32_t search(const struct targets *targets, const struct riptide_prefi
     return low;
 }
 
-uint32_t targets_find_inside(const struct targets *targets, const struct riptide_prefix *prefix,
+/* Moves the latest to their places among the others. */
+static void sort(struct targets *targets)
+{
+    struct target *latest[MAX_LATEST];
+    uint32_t n = targets->n - targets->n_sorted, end = targets->n_sorted;
+
+    if (n == 0)
+        return;
+    memcpy(latest, &targets->list[end], n * sizeof(latest[0]));
+    while (n-- > 0) {
+        uint32_t at = search(targets, 0, end, &latest[n]->wanted.dst, false);
+
+        memmove(&targets->list[at + n + 1], &targets->list[at], (end - at) * sizeof(latest[0]));
+        targets->list[at + n] = latest[n];
+        end = at;
+    }
+    targets->n_sorted = targets->n;
+}
+
+uint32_t targets_find_inside(struct targets *targets, const struct riptide_prefix *prefix,
                              uint32_t *n)
 {
-    uint32_t first = search(targets, prefix, false);
+    uint32_t first;
 
-    *n = search(targets, prefix, true) - first;
+    sort(targets);
+    first = search(targets, 0, targets->n, prefix, false);
+    *n = search(targets, first, targets->n, prefix, true) - first;
     return first;
+}
+
+/* The place of the target of that address; n: there is none. */
+static uint32_t find_place(const struct targets *targets, const struct riptide_prefix *dst)
+{
+    uint32_t i = search(targets, 0, targets->n_sorted, dst, false);
+
+    if (i == targets->n_sorted || !prefix_equal(&targets->list[i]->wanted.dst, dst))
+        i = search(targets, targets->n_sorted, targets->n, dst, false);
+    if (i == targets->n || !prefix_equal(&targets->list[i]->wanted.dst, dst))
+        return targets->n;
+    return i;
 }
 
 struct target *targets_find(const struct targets *targets, const struct riptide_prefix *dst)
 {
-    uint32_t i = search(targets, dst, false);
+    uint32_t i = find_place(targets, dst);
 
-    if (i == targets->n || !prefix_equal(&targets->list[i]->wanted.dst, dst))
-        return NULL;
-    return targets->list[i];
+    return i < targets->n ? targets->list[i] : NULL;
 }
 
 static void forget(struct targets *targets, uint32_t i)
@@ -100,6 +135,7 @@ static void forget(struct targets *targets, uint32_t i)
     }
     targets->n_left_alone -= target->reported.state == RIPTIDE_ROUTE_LEFT_ALONE;
     targets->n--;
+    targets->n_sorted -= targets->n_sorted > i;
     memmove(&targets->list[i], &targets->list[i + 1], (targets->n - i) * sizeof(*targets->list));
     free_target(targets, target);
 }
@@ -113,7 +149,7 @@ static bool is_done(const struct target *target)
 void targets_forget_if_done(struct targets *targets, struct target *target)
 {
     if (is_done(target) && !target->is_due[WORK_POP])
-        forget(targets, search(targets, &target->wanted.dst, false));
+        forget(targets, find_place(targets, &target->wanted.dst));
 }
 
 int targets_add(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp)
@@ -136,7 +172,9 @@ int targets_add(struct targets *targets, const struct riptide_prefix *dst, struc
         return -ENOMEM;
     target->wanted.dst = *dst;
     target->reported.state = RIPTIDE_ROUTE_WITHDRAWN;
-    i = search(targets, dst, false);
+    if (targets->n - targets->n_sorted == MAX_LATEST)
+        sort(targets);
+    i = search(targets, targets->n_sorted, targets->n, dst, false);
     memmove(&targets->list[i + 1], &targets->list[i], (targets->n - i) * sizeof(*targets->list));
     targets->list[i] = *targetp = target;
     targets->n++;
@@ -148,9 +186,9 @@ void targets_push(struct targets *targets, enum work work, struct target *target
     if (target->is_due[work])
         return;
     target->is_due[work] = true;
-    /* Where nothing waits, the round begins here, without a walk. */
+    /* Where nothing waits, the round begins here, without a walk; of the latest where it will be. */
     if (targets->n_due[work]++ == 0)
-        targets->at[work] = search(targets, &target->wanted.dst, false);
+        targets->at[work] = search(targets, 0, targets->n_sorted, &target->wanted.dst, false);
 }
 
 struct target *targets_take(struct targets *targets, enum work work)
@@ -159,6 +197,7 @@ struct target *targets_take(struct targets *targets, enum work work)
 
     if (targets->n_due[work] == 0)
         return NULL;
+    sort(targets);
     do {
         if (targets->at[work] >= targets->n)
             targets->at[work] = 0;

@@ -69,8 +69,9 @@ struct target {
 };
 
 struct targets {
-    struct target **list; /* by address, with room for `max` */
+    struct target **list; /* by address, with room for `max`; behind them the latest, likewise */
     uint32_t n;
+    uint32_t n_sorted; /* without the latest */
     uint32_t max;
     uint32_t n_due[WORKS];   /* of all, those for which that work is due */
     uint32_t at[WORKS];      /* the place in the list of the round that does it */
@@ -92,8 +93,8 @@ struct target *targets_find(const struct targets *targets, const struct riptide_
  */
 int targets_add(struct targets *targets, const struct riptide_prefix *dst, struct target **targetp);
 
-/* The first of the n targets inside `prefix`, in the list. */
-uint32_t targets_find_inside(const struct targets *targets, const struct riptide_prefix *prefix,
+/* The first of the n targets inside `prefix`, in the list, until another one is added. */
+uint32_t targets_find_inside(struct targets *targets, const struct riptide_prefix *prefix,
                              uint32_t *n);
 
 void targets_push(struct targets *targets, enum work work, struct target *target);
