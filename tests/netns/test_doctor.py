@@ -91,8 +91,8 @@ def test_first_rule_that_would_change_the_hosts_routing_is_refused(net):
 
 def doctor_with(host, path, text, before="true"):
     """What it prints in a mount namespace whose /etc has this file alone. The programs are at another place there."""
-    script = f"""cp {RIPTIDE} /tmp/riptide-$$ && mount -t tmpfs none /run && mount -t tmpfs none /etc &&
-        mkdir -p $(dirname $1) && {before} && printf "$0" >$1 && exec /tmp/riptide-$$ doctor -v"""
+    script = f"""mount -t tmpfs none /mnt && cp {RIPTIDE} /mnt && mount -t tmpfs none /run && mount -t tmpfs none /etc &&
+        mkdir -p $(dirname $1) && {before} && printf "$0" >$1 && exec /mnt/riptide doctor -v"""
     done = host.run("unshare", "-m", "sh", "-c", script, text, path, check=False)
     return " ".join(done.stdout.split())
 
