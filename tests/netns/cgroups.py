@@ -156,9 +156,11 @@ class Notes(OtherProgram):
     MAP_BY_ID, N, UNIT_NS = 14, 8 << 15, 1 << 30
 
     def __init__(self, pid):
-        for number in os.listdir(f"/proc/{pid}/fdinfo"):
-            with open(f"/proc/{pid}/fdinfo/{number}") as file:
-                words = dict(line.split(":", 1) for line in file if ":" in line)
+        for path in Path(f"/proc/{pid}/fdinfo").iterdir():
+            text = ""
+            with contextlib.suppress(FileNotFoundError):  # the process has closed it meanwhile
+                text = path.read_text(encoding="ascii")
+            words = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
             if int(words.get("map_type", 0)) == 2:  # an array
                 self.fd = self._bpf(self.MAP_BY_ID, "=III", int(words["map_id"]), 0, 0)
                 self.n_bytes = int(words["value_size"])
